@@ -1,0 +1,66 @@
+"""The `turnwire` program: finds the subcommand, sets up logging, and turns every ending into an exit code.
+
+Exit codes: 0 done; 1 done, but some input was bad (each named on standard error); 2 wrong usage or settings.
+"""
+
+import argparse
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Protocol
+
+from turnwire.runtime.cli import bench, demo, process
+
+
+class Command(Protocol):
+    """What a module of this package offers to be a subcommand. Its docstring is the description."""
+
+    __doc__: str | None
+    NAME: str
+    SUMMARY: str
+    EXAMPLE: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+    def run(self, args: argparse.Namespace) -> int: ...
+
+
+COMMANDS: tuple[Command, ...] = (demo, process, bench)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand and return its exit code."""
+    args = _parser().parse_args(argv)
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="turnwire: %(message)s")
+    try:
+        code: int = args.run(args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has gone: that is no error. Python flushes stdout once more on its way out and
+        # would complain, so what is left goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="turnwire", description="Model streams in, whole objects out.")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        sub = commands.add_parser(
+            command.NAME,
+            help=command.SUMMARY,
+            description=command.__doc__,
+            epilog=f"example:\n  {command.EXAMPLE}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.add_arguments(sub)
+        sub.set_defaults(run=command.run)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
