@@ -130,7 +130,8 @@ def _make_converter() -> Converter:
         converter.register_structure_hook(plain, _exactly(plain))
     converter.register_structure_hook_func(lambda wanted: getattr(wanted, "__origin__", None) is Literal, _literal)
     converter.register_structure_hook_func(lambda wanted: wanted is Any, _as_is)
-    for cls in (*OUTPUT_TYPES.values(), TurnUsage, TurnFailure, StreamMessage):
+    # What stands inside others comes first: a hook is built with those that are there by then.
+    for cls in (TurnUsage, TurnFailure, *OUTPUT_TYPES.values(), StreamMessage):
         renames: dict[str, Any] = {field.name: override(rename=_camel(field.name)) for field in attrs.fields(cls)}
         if cls is ToolCall:  # JSON values pass as they are; their outer shape is checked
             renames["tool_arguments"] = override(

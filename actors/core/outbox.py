@@ -1,0 +1,196 @@
+"""Emissions that wait for the writer, and what becomes of them when the sink is behind. No clock, no await.
+
+Normally every emission is delivered as it was made. The rules for when the sink is slow (delivery.md §2):
+
+1. `open_at(now)` says whether the actor may make more. At `limit` waiting emissions it may not: it waits for the
+   writer.
+2. When the oldest emission has then waited longer than `patience`, the sink is *behind*. From there on only the newest
+   state of each item waits. A superseded emission is taken out and the newer one joins at the end, so the order in
+   which things are delivered is still the order in which they were made.
+3. A waiting create that is superseded by an update is a create with the newer text. A complete or an error
+   supersedes both. Events of the turn itself are never superseded. The emission in flight is left alone.
+4. Behind ends when the oldest emission is again younger than `patience`, or none is left.
+5. At the hard limits (count, bytes) the actor waits in any case: back-pressure, never loss.
+
+The head is *taken* for delivery and only *delivered* removes it: cancelling the writer loses nothing.
+"""
+
+from math import inf
+
+import attrs
+
+from turnwire.messages.outputs import Content, Message, Output, Thinking, ToolCall
+
+
+@attrs.define(eq=False)
+class Emission:
+    """One output on its way to the sink."""
+
+    output: Output
+    at: float
+    """When it was made."""
+    size: int
+    """Bytes of text it holds, roughly: what counts against the memory limit."""
+    serial: int
+    covers: int
+    """The oldest serial whose news this emission carries: its own, or that of one it superseded."""
+    event_id: str = ""
+    """Given when it is first taken for delivery, kept over all retries."""
+
+
+class Outbox:
+    """What waits between a turn and its writer."""
+
+    __slots__ = (
+        "_behind",
+        "_bytes",
+        "_flying",
+        "_newest",
+        "_waiting",
+        "conflated",
+        "hard_bytes",
+        "hard_limit",
+        "limit",
+        "made",
+        "patience",
+    )
+
+    def __init__(
+        self, *, limit: int = 64, patience: float = 0.25, hard_limit: int = 10_000, hard_bytes: int = 64 * 1024 * 1024
+    ) -> None:
+        self.limit = limit
+        self.patience = patience
+        self.hard_limit = hard_limit
+        self.hard_bytes = hard_bytes
+        self.conflated = 0
+        self._behind = False
+        self._bytes = 0
+        self.made = 0  # emissions made so far: the serial of the newest
+        self._flying: Emission | None = None
+        self._waiting: dict[int, Emission] = {}  # by serial, oldest first
+        self._newest: dict[str, int] = {}  # item id → serial of its newest waiting emission
+
+    def __len__(self) -> int:
+        """How many emissions wait, the one in flight not counted."""
+        return len(self._waiting)
+
+    @property
+    def is_empty(self) -> bool:
+        """Is nothing waiting and nothing in flight?"""
+        return not self._waiting and self._flying is None
+
+    @property
+    def is_behind(self) -> bool:
+        """Is the sink behind, so that only the newest states wait?"""
+        return self._behind
+
+    def add(self, output: Output, *, at: float, size: int) -> None:
+        """Let an emission join at the end. It counts as made from here on."""
+        self.made = serial = self.made + 1
+        emission = Emission(output, at, size, serial, serial)
+        if isinstance(output, (Message, Thinking, ToolCall)):
+            if self._behind and (older := self._pull(output.item_id)) is not None:
+                _supersede(older, emission, output)
+                self.conflated += 1
+            self._newest[output.item_id] = serial
+        self._waiting[serial] = emission
+        self._bytes += emission.size
+
+    def withdraw_create(self, item_id: str) -> bool:
+        """Take a waiting create out, if the sink is behind: its item was cancelled before anybody saw it."""
+        serial = self._newest.get(item_id) if self._behind else None
+        if serial is None or getattr(self._waiting[serial].output, "status", None) != "create":
+            return False
+        self._pull(item_id)
+        self.conflated += 1
+        return True
+
+    def open_at(self, now: float) -> bool:
+        """May the actor make more emissions now? Asking is what notices that the sink is behind."""
+        waiting = len(self._waiting)
+        if waiting < self.limit and not self._behind:
+            return self._bytes < self.hard_bytes
+        if not self._behind and now >= self.asks_again_at:
+            self._fall_behind()
+        return self._behind and len(self._waiting) < self.hard_limit and self._bytes < self.hard_bytes
+
+    @property
+    def asks_again_at(self) -> float:
+        """When `open_at`, having said no, could say yes although nothing was delivered; inf if never."""
+        return inf if self._behind or self.is_empty else self._oldest_at() + self.patience
+
+    def take(self) -> Emission | None:
+        """Give the emission to deliver next, the one in flight first if there is one; None if nothing waits."""
+        if self._flying is None and self._waiting:
+            serial = next(iter(self._waiting))
+            self._flying = emission = self._waiting.pop(serial)
+            output = emission.output
+            if isinstance(output, (Message, Thinking, ToolCall)) and self._newest.get(output.item_id) == serial:
+                del self._newest[output.item_id]
+        return self._flying
+
+    def delivered(self, *, now: float) -> None:
+        """Note that the sink took the emission in flight."""
+        if self._flying is None:
+            raise RuntimeError("delivered() with nothing in flight")
+        self._bytes -= self._flying.size
+        self._flying = None
+        if self._behind and (not self._waiting or now < self._oldest_at() + self.patience):
+            self._behind = False
+
+    def give_up(self) -> None:
+        """Drop the emission in flight: it cannot be put into words."""
+        if self._flying is not None:
+            self._bytes -= self._flying.size
+            self._flying = None
+
+    def holds_up_to(self, serial: int) -> bool:
+        """Does anything that was made up to this serial still wait, in this or in a newer form?"""
+        if self._flying is not None and self._flying.covers <= serial:
+            return True
+        return any(emission.covers <= serial for emission in self._waiting.values())
+
+    def clear(self) -> int:
+        """Drop everything, because it can no longer be delivered, and say how many emissions that were."""
+        dropped = len(self._waiting) + (self._flying is not None)
+        self._waiting.clear()
+        self._newest.clear()
+        self._flying = None
+        self._bytes = 0
+        self._behind = False
+        return dropped
+
+    def _oldest_at(self) -> float:
+        return self._flying.at if self._flying is not None else next(iter(self._waiting.values())).at
+
+    def _fall_behind(self) -> None:
+        """Keep the newest state of each item, each at the place of its newest emission."""
+        self._behind = True
+        emissions = list(self._waiting.values())
+        self._waiting.clear()
+        self._newest.clear()
+        self._bytes = self._flying.size if self._flying is not None else 0
+        for emission in emissions:
+            output = emission.output
+            if isinstance(output, (Message, Thinking, ToolCall)):
+                if (older := self._pull(output.item_id)) is not None:
+                    _supersede(older, emission, output)
+                    self.conflated += 1
+                self._newest[output.item_id] = emission.serial
+            self._waiting[emission.serial] = emission
+            self._bytes += emission.size
+
+    def _pull(self, item_id: str) -> Emission | None:
+        serial = self._newest.pop(item_id, None)
+        if serial is None:
+            return None
+        emission = self._waiting.pop(serial)
+        self._bytes -= emission.size
+        return emission
+
+
+def _supersede(older: Emission, newer: Emission, content: Content) -> None:
+    """Let the newer emission speak for the older one too."""
+    newer.covers = min(older.covers, newer.covers)
+    if getattr(older.output, "status", None) == "create" and content.status == "update":
+        newer.output = attrs.evolve(content, status="create")

@@ -1,0 +1,49 @@
+"""The task of one live item: it owns the item's batch timeout and has its turn catch up when that runs out."""
+
+from math import inf
+from typing import Protocol
+
+import trio
+
+from turnwire.actors.core.item_buffer import ItemBuffer
+from turnwire.actors.parking import ParkingSpace
+
+
+class CatchesUp(Protocol):
+    """What an item needs of its turn."""
+
+    def catch_up(self) -> None:
+        """Process all that has come in and all that is due."""
+        ...
+
+    def deadline(self, item: ItemBuffer) -> float:
+        """Say when the item is due."""
+        ...
+
+
+class ItemClock(ParkingSpace):
+    """Sleeps until an item is due. Deltas do not touch it: on waking it finds out how long to sleep on."""
+
+    __slots__ = ("_item", "_turn")
+
+    def __init__(self, item: ItemBuffer, turn: CatchesUp) -> None:
+        super().__init__()
+        self._item = item
+        self._turn = turn
+
+    async def run(self) -> None:
+        """Have the turn catch up at the item's deadlines, until the item has ended."""
+        item, turn = self._item, self._turn
+        while not item.ended:
+            now = trio.current_time()
+            item.alarm = turn.deadline(item)
+            if item.alarm <= now:
+                turn.catch_up()
+                item.alarm = turn.deadline(item)
+                if item.alarm <= now:
+                    item.alarm = inf  # a full outbox holds the turn up; it calls us when it gets on
+            with trio.move_on_after(max(0.0, item.alarm - now)) as timeout:
+                # Set once more, exactly: now + (alarm - now) may round to a moment before the alarm, at which nothing
+                # would be due, for ever under a clock that stands still.
+                timeout.deadline = item.alarm
+                await self.wait()

@@ -1,0 +1,45 @@
+"""What actors need from the world, and nothing about how the world does it."""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeAlias
+
+from turnwire.messages.outputs import StreamMessage
+
+OnEmit: TypeAlias = Callable[[StreamMessage], Awaitable[object]]
+"""Takes one message, or raises when it could not take it; then it is called again with the same one."""
+
+
+class Log(Protocol):
+    """Where messages can be kept: anything with an `append`."""
+
+    async def append(self, message: StreamMessage, /) -> object:
+        """Keep one message, or raise when that was not possible."""
+        ...
+
+
+Sink: TypeAlias = OnEmit | Log
+
+Timestamps: TypeAlias = Callable[[float], int]
+"""Turns a moment of the running clock (seconds) into milliseconds since the epoch."""
+
+EventIds: TypeAlias = Callable[[str, int], str]
+"""Names emission number `seq` (from 1) of a turn."""
+
+
+def make_event_id(turn_id: str, seq: int, *, epoch: int = 1) -> str:
+    """Name an emission: the turn, how many owners it has had, and the emission's number.
+
+    >>> make_event_id("t1", 7)
+    't1:1-7'
+    """
+    return f"{turn_id}:{epoch}-{seq}"
+
+
+def on_emit_of(sink: Sink) -> OnEmit:
+    """Give the callable that hands a message to this sink."""
+    append = getattr(sink, "append", None)
+    if append is not None:
+        return append  # type: ignore[no-any-return]  # a Log, told apart by having what a Log has
+    if not callable(sink):
+        raise TypeError(f"a sink is an async callable or has an async append(message); got {sink!r}")
+    return sink
