@@ -1,4 +1,4 @@
-"""A place for one task to wait in until somebody calls it. Lighter than an Event, of which a turn would need several."""
+"""A place for one task to wait in until somebody calls it: an Event for one, at half the memory."""
 
 import trio
 
@@ -6,27 +6,27 @@ import trio
 class ParkingSpace:
     """Holds at most one waiting task. A call that comes while nobody waits is remembered for the next who does."""
 
-    __slots__ = ("_called", "_task")
+    __slots__ = ("_called", "_parked")
 
     def __init__(self) -> None:
         self._called = False
-        self._task: trio.lowlevel.Task | None = None
+        self._parked: trio.lowlevel.Task | None = None
 
     def call(self) -> None:
         """Have the waiting task go on, or the next one not wait at all. Calling twice is calling once."""
-        if self._task is not None:
-            trio.lowlevel.reschedule(self._task)
-            self._task = None
+        if self._parked is not None:
+            trio.lowlevel.reschedule(self._parked)
+            self._parked = None
         else:
             self._called = True
 
     async def wait(self) -> None:
         """Wait for a call. A checkpoint only if it has to wait."""
         if not self._called:
-            self._task = trio.lowlevel.current_task()
-            await trio.lowlevel.wait_task_rescheduled(self._abort)
+            self._parked = trio.lowlevel.current_task()
+            await trio.lowlevel.wait_task_rescheduled(self._leave)
         self._called = False
 
-    def _abort(self, _raise_cancel: trio.lowlevel.RaiseCancelT) -> trio.lowlevel.Abort:
-        self._task = None
+    def _leave(self, _raise_cancel: trio.lowlevel.RaiseCancelT) -> trio.lowlevel.Abort:
+        self._parked = None  # at once: between the cancellation and the task's next step a call may come
         return trio.lowlevel.Abort.SUCCEEDED

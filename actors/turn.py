@@ -1,27 +1,17 @@
-"""A turn as its host holds it: the way in, and what it came to.
-
-When to wake the actor is decided here (`_reason_to_wake`). A wake-up costs as much as ten events, so a delta gives one only
-when an emission may be due, when the item's timer would not look in time, or when the channel is filling up; all else
-waits in the channel for the next reason to look. Nothing waits longer than the batch timeout: that is when the item's
-own task looks.
-"""
+"""A turn as its host holds it: events in, and what it came to."""
 
 from types import TracebackType
-from typing import Literal, Self, cast
+from typing import Self, cast
 
 import trio
 
 from turnwire.actors.core.item_buffer import BufferInfo
-from turnwire.actors.core.text import utf16_length
-from turnwire.actors.turn_actor import CloseTurn, Entry, FlushTurn, TurnActor
+from turnwire.actors.mailbox import TO_LOOK, TO_WRITE
+from turnwire.actors.turn_actor import CloseTurn, FlushTurn, TurnActor
 from turnwire.messages.errors import ClosedError, InvalidEventError
-from turnwire.messages.event_codec import WireDeltaPayload, check_event, decode_event, try_decode_delta
+from turnwire.messages.event_codec import check_event, decode_event, try_decode_delta
 from turnwire.messages.events import ItemDelta, ItemStart, Payload, StreamEvent
 from turnwire.messages.folds import TurnSnapshot
-
-NO_REASON: Literal[0] = 0
-TO_LOOK: Literal[1] = 1
-TO_WRITE: Literal[2] = 2
 
 CHECKPOINT_EVERY = 64  # events: some 0.2 ms of work, short enough that other tasks keep their pace
 
@@ -33,41 +23,22 @@ class Pace:
 
     def __init__(self) -> None:
         self.left = CHECKPOINT_EVERY
-        self.now = trio.lowlevel.current_clock().current_time
+        self.now = trio.lowlevel.current_clock().current_time  # half the price of trio.current_time
 
 
 class Turn:
     """One open turn. Made by `runtime.open_turn`; leaving its block closes it."""
 
-    __slots__ = (
-        "_actor",
-        "_bundle_size",
-        "_closed",
-        "_countdown",
-        "_crowd",
-        "_grace",
-        "_items",
-        "_max_bytes",
-        "_now",
-        "_pace",
-        "_soonest",
-        "turn_id",
-    )
+    __slots__ = ("_actor", "_grace", "_is_closed", "_mailbox", "_max_bytes", "_pace", "turn_id")
 
     def __init__(self, actor: TurnActor, pace: Pace, *, grace: float) -> None:
-        options = actor.options
         self.turn_id = actor.turn_id
         self._actor = actor
+        self._mailbox = actor.mailbox
+        self._max_bytes = actor.options.max_event_bytes
         self._pace = pace
         self._grace = grace
-        self._now = pace.now
-        self._items = actor.machine.items.live
-        self._bundle_size = actor.bundle_size
-        self._max_bytes = options.max_event_bytes
-        self._soonest = min(options.batch_timeout, options.latency)
-        self._crowd = max(1, options.channel_size // 2)
-        self._countdown = self._crowd  # deltas until the actor is woken because the channel may be filling up
-        self._closed = False
+        self._is_closed = False
 
     async def send(self, event: StreamEvent | bytes | str) -> None:
         """Hand one event to the turn: a StreamEvent, or its JSON.
@@ -78,27 +49,25 @@ class Turn:
 
         Raises ClosedError after closing, and what the turn failed with after it has failed.
         """
-        actor = self._actor
-        payload: Payload | WireDeltaPayload
+        what: Payload | str
         if isinstance(event, StreamEvent):
-            checked = self._check(event)
-            event_id, payload = checked.event_id, checked.payload
+            event_id, item_id, what = self._check(event)
         elif len(event) <= self._max_bytes and (delta := try_decode_delta(event)) is not None:
-            event_id, payload = delta.event_id, delta.payload
+            event_id, item_id, what = delta.event_id, delta.payload.item_id, delta.payload.delta_content
         else:
-            decoded = self._decode(event)
-            event_id, payload = decoded.event_id, decoded.payload
-        if not actor.is_open or self._closed:
-            self._too_late(event_id, payload)
-            return
-        now = self._now()
-        bundle = actor.open_bundle
-        if bundle is not None and len(bundle) < self._bundle_size:
-            bundle.append((now, event_id, payload))
+            event_id, item_id, what = self._decode(event)
+        now, mailbox = self._pace.now(), self._mailbox
+        if not mailbox.is_open:
+            self._count_or_refuse(now, event_id, item_id, what)
         else:
-            await self._put((now, event_id, payload))
-        if reason := self._reason_to_wake(payload, now):
-            actor.wake(to_write=reason is TO_WRITE)
+            if not mailbox.put_nowait(now, event_id, item_id, what):
+                await self._put(now, event_id, item_id, what)
+            if item_id:
+                reason = mailbox.reason_for_delta(item_id, cast("str", what), now)
+            else:
+                reason = TO_LOOK if isinstance(what, ItemStart) else TO_WRITE
+            if reason:
+                self._actor.wake(to_write=reason == TO_WRITE)
         pace = self._pace
         pace.left -= 1
         if pace.left <= 0:
@@ -110,16 +79,17 @@ class Turn:
 
         Raises what the turn failed with, if it has: `send` then `flush` tells whether an event's outputs arrived.
         """
-        if self._closed:
-            self._too_late("", None)
-        if self._actor.is_open:
-            flush = FlushTurn()
-            await self._command(flush)
+        if self._is_closed:
+            self._refuse()
+        flush = FlushTurn()
+        if self._mailbox.is_open:
+            await self._put(trio.current_time(), "", "", flush)
+            self._actor.wake()
             await flush.done.wait()
         else:
             await self._actor.wait_ended()
         self._raise_failure()
-        if self._closed:
+        if self._is_closed:
             raise ClosedError(f"turn {self.turn_id} was cancelled; what was flushed may not have arrived")
 
     def buffers(self) -> dict[str, BufferInfo]:
@@ -131,10 +101,9 @@ class Turn:
     def counts(self) -> dict[str, int]:
         """How often something was ignored, by what it was; and how many emissions were conflated."""
         self._actor.catch_up(regardless=True)
-        counts = dict(self._actor.machine.counts)
-        if conflated := self._actor.machine.outbox.conflated:
-            counts["conflated_emissions"] = conflated
-        return counts
+        machine = self._actor.machine
+        conflated = {"conflated_emissions": machine.outbox.conflated} if machine.outbox.conflated else {}
+        return {**machine.counts, **conflated}
 
     async def wait_end(self) -> TurnSnapshot:
         """Wait until the turn has ended and its last emission was taken; give what a reader now knows.
@@ -151,7 +120,8 @@ class Turn:
 
     def cancel(self) -> None:
         """Stop the turn at once: nothing is flushed, nothing more reaches the sink, no terminal is made."""
-        self._closed = True
+        self._is_closed = True
+        self._mailbox.is_open = False
         self._actor.cancel()
 
     async def aclose(self) -> None:
@@ -165,7 +135,7 @@ class Turn:
             if not self._actor.ended:
                 with trio.move_on_after(self._grace, shield=True):
                     await self._close()
-                self._actor.cancel()
+                self.cancel()
                 with trio.CancelScope(shield=True):  # cancelled tasks end at once; nothing of the turn outlives this
                     await self._actor.wait_ended()
         self._raise_failure()
@@ -185,75 +155,56 @@ class Turn:
                 _add_context(exc, failure)
 
     async def _close(self) -> None:
-        if not self._closed:
-            if self._actor.is_open:
-                await self._command(CloseTurn())
-            self._closed = True
+        if not self._is_closed and self._mailbox.is_open:
+            await self._put(trio.current_time(), "", "", CloseTurn())
+            self._actor.wake()
+        self._is_closed = True
+        self._mailbox.is_open = False
         await self._actor.wait_ended()
 
-    async def _put(self, entry: Entry) -> None:
-        """Put an entry into the channel: into its last bundle, or in a new one, waiting for room."""
-        actor, bundle = self._actor, self._actor.open_bundle
-        if bundle is not None and len(bundle) < self._bundle_size:
-            bundle.append(entry)
-            return
-        bundle = [entry]
-        try:
-            actor.events.send_nowait(bundle)
-            actor.open_bundle = bundle
-        except trio.WouldBlock:
-            actor.wake()
-            try:
-                await actor.events.send(bundle)
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                self._too_late(entry[1], entry[2])
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
-            self._too_late(entry[1], entry[2])
-
-    async def _command(self, command: FlushTurn | CloseTurn) -> None:
-        await self._put((trio.current_time(), "", command))
+    async def _put(self, arrival: float, event_id: str, item_id: str, what: object) -> None:
         self._actor.wake()
+        try:
+            await self._mailbox.put(arrival, event_id, item_id, what)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            self._count_or_refuse(arrival, event_id, item_id, what)
 
-    def _too_late(self, event_id: str, payload: object) -> None:
-        """Refuse what comes after closing or failing; count what comes after the terminal."""
+    def _count_or_refuse(self, now: float, event_id: str, item_id: str, what: object) -> None:
+        """Count what comes after the terminal; refuse what comes after closing or failing."""
+        if self._is_closed or self._actor.failure is not None:
+            self._refuse()
+        if item_id:
+            self._actor.machine.push_delta(event_id, item_id, cast("str", what), now=now)
+        elif event_id:
+            self._actor.machine.push(event_id, cast("Payload", what), now=now)
+
+    def _check(self, event: StreamEvent) -> tuple[str, str, Payload | str]:
+        try:
+            return _parts(check_event(event))
+        except InvalidEventError as exc:
+            raise InvalidEventError(exc.problem, path=exc.path, event=exc.event, turn=self.turn_id) from exc.__cause__
+
+    def _decode(self, data: bytes | str) -> tuple[str, str, Payload | str]:
+        try:
+            return _parts(decode_event(data, max_bytes=self._max_bytes))
+        except InvalidEventError as exc:
+            raise InvalidEventError(exc.problem, path=exc.path, event=exc.event, turn=self.turn_id) from None
+
+    def _refuse(self) -> None:
         self._raise_failure()
-        if self._closed:
-            raise ClosedError(f"turn {self.turn_id} is closed; it takes no more events")
-        if event_id:
-            self._actor.machine.push(event_id, cast("Payload", payload), now=trio.current_time())
-
-    def _reason_to_wake(self, payload: Payload | WireDeltaPayload, now: float) -> "Literal[0, 1, 2]":
-        if not isinstance(payload, (WireDeltaPayload, ItemDelta)):
-            return TO_LOOK if isinstance(payload, ItemStart) else TO_WRITE
-        item = self._items.get(payload.item_id)
-        if item is not None and not item.held:
-            text = payload.delta_content
-            item.announced += len(text) if text.isascii() else utf16_length(text)
-            if item.announced > item.limit:
-                return TO_WRITE
-            if item.alarm > now + self._soonest:
-                return TO_LOOK
-        self._countdown -= 1
-        if self._countdown <= 0:
-            self._countdown = self._crowd
-            return TO_LOOK
-        return NO_REASON
-
-    def _decode(self, data: bytes | str) -> StreamEvent:
-        try:
-            return decode_event(data, max_bytes=self._max_bytes)
-        except InvalidEventError as exc:
-            raise InvalidEventError(exc.problem, path=exc.path, event=exc.event, turn=self.turn_id) from None
-
-    def _check(self, event: StreamEvent) -> StreamEvent:
-        try:
-            return check_event(event)
-        except InvalidEventError as exc:
-            raise InvalidEventError(exc.problem, path=exc.path, event=exc.event, turn=self.turn_id) from None
+        raise ClosedError(f"turn {self.turn_id} is closed; it takes no more events")
 
     def _raise_failure(self) -> None:
         if self._actor.failure is not None:
             raise self._actor.failure
+
+
+def _parts(event: StreamEvent) -> tuple[str, str, Payload | str]:
+    """Take an event apart for the mailbox: event id, item id if it is a delta, and the delta's text or the payload."""
+    payload = event.payload
+    if isinstance(payload, ItemDelta):
+        return event.event_id, payload.item_id, payload.delta_content
+    return event.event_id, "", payload
 
 
 def _add_context(exc: BaseException, context: BaseException) -> None:

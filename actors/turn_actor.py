@@ -13,7 +13,6 @@ turn <id>          parks until woken; drains the channel; ends when the rules sa
 
 import logging
 from collections.abc import Callable
-from typing import TypeAlias, cast
 
 import attrs
 import trio
@@ -24,12 +23,11 @@ from turnwire.actors.core.outbox import Emission
 from turnwire.actors.core.retry import RetryPolicy
 from turnwire.actors.core.turn_machine import TurnMachine
 from turnwire.actors.item import ItemClock
+from turnwire.actors.mailbox import Mailbox
 from turnwire.actors.parking import ParkingSpace
 from turnwire.actors.ports import EventIds, OnEmit, Timestamps
 from turnwire.actors.writer import run_writer
 from turnwire.messages.errors import FencedError, ProtocolError, RetryExhaustedError, TurnwireError
-from turnwire.messages.event_codec import WireDeltaPayload
-from turnwire.messages.events import Payload
 from turnwire.messages.folds import SnapshotFold
 from turnwire.messages.output_codec import encode_output
 from turnwire.messages.outputs import StreamMessage
@@ -51,46 +49,29 @@ class CloseTurn:
     """End the turn: the host has no more to say."""
 
 
-Entry: TypeAlias = tuple[float, str, Payload | WireDeltaPayload | FlushTurn | CloseTurn]
-"""One thing sent to a turn: when it arrived, its event id ("" for a command), and what it is."""
-
-Bundle: TypeAlias = list[Entry]
-"""What travels through a turn's channel: entries that came while the actor had no reason to look. The last bundle in the
-channel is open for more until the actor takes it or it is full; so most events cost an append, not a channel's send."""
-
-BUNDLE_SIZE = 64
-
-
-class TurnActor:
+class TurnActor(ParkingSpace):
     """Runs one turn from its first event to its last emission."""
 
     __slots__ = (
         "__weakref__",
-        "_bundle",
         "_clocks",
         "_event_ids",
         "_flushes",
-        "_inbox",
         "_is_cancelled",
         "_is_held_up",
         "_is_writing",
         "_nursery",
         "_on_emit",
         "_on_end",
-        "_position",
-        "_reason",
         "_seq",
         "_timestamps",
         "_waiters",
-        "bundle_size",
         "ended",
-        "events",
         "expires_at",
         "failure",
         "fold",
-        "is_open",
         "machine",
-        "open_bundle",
+        "mailbox",
         "options",
         "turn_id",
         "undelivered",
@@ -107,27 +88,20 @@ class TurnActor:
         event_ids: EventIds,
         on_end: "Callable[[TurnActor], None]",
     ) -> None:
+        super().__init__()
         self.turn_id = turn_id
         self.options = options
         self.machine = TurnMachine(turn_id, thread_id, options)
         self.fold = SnapshotFold()
         self.failure: TurnwireError | None = None
         self.undelivered = 0
-        self.is_open = True  # does it take events? Not after its terminal, its failure or its end
         self.ended = False
         self.expires_at = trio.current_time() + options.deadline
-        self.bundle_size = min(BUNDLE_SIZE, options.channel_size)
-        self.open_bundle: Bundle | None = None
-        self.events: trio.MemorySendChannel[Bundle]
-        self._inbox: trio.MemoryReceiveChannel[Bundle]
-        self.events, self._inbox = trio.open_memory_channel[Bundle](options.channel_size // self.bundle_size)
-        self._bundle: Bundle | tuple[()] = ()  # the one being worked through, and how far
-        self._position = 0
+        self.mailbox = Mailbox(options, self.machine.items.live)
         self._on_emit = on_emit
         self._timestamps = timestamps
         self._event_ids = event_ids
         self._on_end = on_end
-        self._reason = ParkingSpace()
         self._nursery: trio.Nursery | None = None
         self._clocks: dict[str, ItemClock] = {}
         self._flushes: tuple[FlushTurn, ...] = ()
@@ -141,10 +115,10 @@ class TurnActor:
 
     def wake(self, *, to_write: bool = False) -> None:
         """Have the turn catch up soon. When that is likely `to_write` something, the writer does both in one go."""
-        if to_write and self._nursery is not None and not self._is_writing and self.is_open:
+        if to_write and self._nursery is not None and not self._is_writing and not self.ended:
             self._start_writer(self._nursery)
         else:
-            self._reason.call()
+            self.call()
 
     def cancel(self) -> None:
         """Stop at once: nothing is flushed, nothing more is delivered."""
@@ -191,60 +165,51 @@ class TurnActor:
             async with trio.open_nursery() as self._nursery:
                 if self._is_cancelled:
                     self._nursery.cancel_scope.cancel()
-                await self._work()
+                self.catch_up()
+                while not self.machine.ended:
+                    if self._is_held_up:
+                        await self._wait_for_room()
+                    else:
+                        await self.wait()
+                    self.catch_up()
         except* (RetryExhaustedError, FencedError) as failures:
             self._fail(failures)
-        except* Exception as crashes:
+        except* Exception as crashes:  # noqa: BLE001  # whatever it is, it is this turn's alone
             self._crash(crashes)
         try:
             if isinstance(self.failure, ProtocolError):
                 await self._run_writer()  # what was made before the crash, and the turn_error
-        except Exception as exc:  # noqa: BLE001  # it has been told to the log and to the host; there is no other ear
+        except Exception as exc:  # noqa: BLE001  # the log and the host know; there is no other ear
             log.warning("turn %s could not tell its sink that it crashed: %r", self.turn_id, exc)
         finally:
             self._finish()
 
-    async def _work(self) -> None:
-        outbox = self.machine.outbox
-        self.catch_up()
-        while not self.machine.ended:
-            if self._is_held_up:  # by a full outbox: until the writer gets on, or until the sink counts as behind
-                with trio.move_on_at(outbox.asks_again_at):
-                    await self._reason.wait()
-            else:
-                await self._reason.wait()
-            self.catch_up()
+    async def _wait_for_room(self) -> None:
+        """Wait until the writer gets on, or until the sink counts as behind."""
+        with trio.move_on_at(self.machine.outbox.asks_again_at):
+            await self.wait()
 
     def _drain(self, now: float, *, regardless: bool) -> None:
         machine, outbox = self.machine, self.machine.outbox
-        push, made = machine.push, -1
-        while self._position < len(self._bundle) or self._take_bundle():
-            for arrival, event_id, payload in self._bundle[self._position :]:
-                if outbox.made != made:
-                    if not (outbox.open_at(now) or regardless):
-                        self._is_held_up = True
-                        return
-                    made = outbox.made
-                self._position += 1
-                if event_id:
-                    push(event_id, cast("Payload", payload), now=arrival)
-                else:
-                    self._obey(payload, arrival)
+        if self._is_held_up and not (outbox.open_at(now) or regardless):
+            return
+        push_delta, made = machine.push_delta, -1
+        for arrival, event_id, item_id, what in self.mailbox.entries():
+            if item_id:
+                push_delta(event_id, item_id, what, now=arrival)
+            elif event_id:
+                machine.push(event_id, what, now=arrival)
+            else:
+                self._obey(what, arrival)
+            if outbox.made != made:
+                made = outbox.made
+                if not (outbox.open_at(now) or regardless):
+                    self._is_held_up = True
+                    return
         machine.tick(now=now)
         if self._is_held_up:
             self._is_held_up = False
             machine.items.changed.extend(machine.items.live.values())  # they may have slept through a deadline
-
-    def _take_bundle(self) -> bool:
-        try:
-            self._bundle = self._inbox.receive_nowait()
-        except trio.WouldBlock:
-            self._bundle, self._position = (), 0
-            return False
-        self._position = 0
-        if self._bundle is self.open_bundle:
-            self.open_bundle = None
-        return True
 
     def _obey(self, command: object, now: float) -> None:
         if isinstance(command, FlushTurn):
@@ -268,8 +233,8 @@ class TurnActor:
         if self._flushes:
             self._settle_flushes()
         if machine.ended:
-            self.is_open = False
-            self._reason.call()
+            self.mailbox.is_open = False
+            self.call()
 
     def _attend_item(self, item: ItemBuffer, nursery: trio.Nursery) -> None:
         clock = self._clocks.get(item.item_id)
@@ -327,7 +292,7 @@ class TurnActor:
     def _delivered(self, emission: Emission) -> None:
         self.fold.push(emission.output)
         if self._is_held_up:
-            self._reason.call()
+            self.call()
         if self._flushes:
             self._settle_flushes()
 
@@ -346,20 +311,18 @@ class TurnActor:
         self.machine.crash(now=trio.current_time())
 
     def _fail(self, failures: BaseExceptionGroup[RetryExhaustedError | FencedError]) -> None:
-        failure = failures
-        while isinstance(failure, BaseExceptionGroup):
-            failure = failure.exceptions[0]
-        self.failure = failure
-        log.error("%s", failure)
+        inner: RetryExhaustedError | FencedError | BaseExceptionGroup[RetryExhaustedError | FencedError] = failures
+        while isinstance(inner, BaseExceptionGroup):
+            inner = inner.exceptions[0]
+        self.failure = inner
+        if isinstance(inner, FencedError):
+            log.info("turn %s has another owner now", self.turn_id)
+        else:
+            log.error("%s", inner)
 
     def _finish(self) -> None:
-        unread = len(self._bundle) - self._position
-        while self._take_bundle():
-            unread += len(self._bundle)
-        self._inbox.close()
-        self.events.close()
+        unread = self.mailbox.close()
         self.machine.ended = True
-        self.is_open = False
         self.undelivered = self.machine.outbox.clear()
         if self.undelivered or unread:
             log.warning("turn %s: %d emissions and %d events not delivered", self.turn_id, self.undelivered, unread)

@@ -25,24 +25,31 @@ async def run_writer(
 ) -> None:
     """Deliver what waits until nothing does. Raises RetryExhaustedError when the sink keeps refusing."""
     while (emission := outbox.take()) is not None:
-        await deliver(envelope(emission), on_emit, policy)
-        outbox.delivered(now=trio.current_time())
-        delivered(emission)
-
-
-async def deliver(message: StreamMessage, on_emit: OnEmit, policy: Callable[[], RetryPolicy]) -> None:
-    """Hand one message to the sink, trying again as the policy says. A retry keeps the message's event id."""
-    attempt = 0
-    while True:
+        message = envelope(emission)
         try:
             await on_emit(message)
         except FencedError:
             raise  # trying again would not help: another owner has the turn
-        except Exception as exc:
-            delay = policy().delay_after(attempt)
-            attempt += 1
-            if delay is None:
-                raise RetryExhaustedError(message.turn_id, message.event_id, attempt) from exc
+        except Exception as exc:  # noqa: BLE001  # whatever the sink raises means that it did not take the message
+            await _try_again(message, on_emit, policy, exc)
+        outbox.delivered(now=trio.current_time())
+        delivered(emission)
+
+
+async def _try_again(
+    message: StreamMessage, on_emit: OnEmit, policy: Callable[[], RetryPolicy], error: Exception
+) -> None:
+    """Hand a refused message to the sink again, as often as the policy allows, always under the same event id."""
+    failed = 0
+    while (delay := policy().delay_after(failed)) is not None:
+        await trio.sleep(delay)
+        failed += 1
+        try:
+            await on_emit(message)
+        except FencedError:
+            raise
+        except Exception as exc:  # noqa: BLE001  # as above
+            error = exc
         else:
             return
-        await trio.sleep(delay)
+    raise RetryExhaustedError(message.turn_id, message.event_id, failed + 1) from error

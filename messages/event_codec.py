@@ -95,7 +95,9 @@ def decode_event(data: bytes | str, *, max_bytes: int = MAX_EVENT_BYTES) -> Stre
             event_id=delta.event_id,
             timestamp=delta.timestamp,
             run_id=delta.run_id,
-            trace_context=delta.trace_context,
+            trace_context=TraceContext(
+                traceparent=delta.trace_context.traceparent, tracestate=delta.trace_context.tracestate
+            ),
             payload=ItemDelta(item_id=delta.payload.item_id, delta_content=delta.payload.delta_content),
         )
     try:
@@ -171,6 +173,13 @@ def encode_event(event: StreamEvent) -> bytes:
 # gets to see them.
 
 
+class WireTraceContext(msgspec.Struct, frozen=True, gc=False):
+    """The trace context of a delta, as it stood on the wire."""
+
+    traceparent: str
+    tracestate: str | None = None
+
+
 class WireDeltaPayload(msgspec.Struct, frozen=True, gc=False):
     """The payload of an `item_delta`, as it stood on the wire."""
 
@@ -185,7 +194,7 @@ class WireDelta(msgspec.Struct, frozen=True, gc=False):
     event_id: Id
     timestamp: int | float
     run_id: Id
-    trace_context: TraceContext
+    trace_context: WireTraceContext
     type: Literal["item_delta"]
     payload: WireDeltaPayload
 

@@ -1,0 +1,1 @@
+"""The world around the actors: hosting, logs, the command line."""

@@ -6,13 +6,13 @@ cancelled, its turns still get a bounded time to hand over what they have accept
 
 import logging
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from contextlib import asynccontextmanager
 
 import trio
 
-from turnwire.actors.expiry import DeadlineKeeper
 from turnwire.actors.core.options import TurnOptions
+from turnwire.actors.expiry import DeadlineKeeper
 from turnwire.actors.ports import EventIds, OnEmit, Sink, Timestamps, make_event_id, on_emit_of
 from turnwire.actors.turn import Pace, Turn
 from turnwire.actors.turn_actor import TurnActor
@@ -42,7 +42,7 @@ async def open_runtime(
     grace: float = GRACE,
     timestamps: Timestamps = wall_clock,
     event_ids: EventIds = make_event_id,
-) -> AsyncIterator["Runtime"]:
+) -> AsyncGenerator["Runtime", None]:
     """Open a runtime whose turns hand their messages to `sink`, an async callable or a log.
 
     `options` are the turns' defaults. `timestamps` and `event_ids` make what is put on each message, so that a run can

@@ -1,0 +1,1 @@
+"""The decisions: synchronous, without a clock, holding every byte that matters."""

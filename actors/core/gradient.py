@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
 from math import floor, isfinite
+from typing import TypeGuard, cast
 
 DEFAULT_GRADIENT: tuple[float, ...] = (
     *(10, 10, 10, 10),
@@ -64,20 +65,21 @@ class Gradient:
         return sums[index]
 
 
-def check_gradient(steps: Sequence[float], growth: float) -> None:
-    """Raise ValueError, saying what is wrong, unless this is a gradient."""
-    if isinstance(steps, str) or not isinstance(steps, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers without a type checker
+def check_gradient(steps: object, growth: object) -> None:
+    """Raise ValueError, saying what is wrong, unless this is a gradient. Takes anything: callers may be untyped."""
+    if isinstance(steps, str) or not isinstance(steps, Sequence):
         raise ValueError(f"batch_gradient must be a sequence of positive numbers, not {steps!r}")
     if not steps:
         raise ValueError("batch_gradient must not be empty")
-    for step in steps:
-        if not _is_number(step) or step <= 0:
+    for step in cast("Sequence[object]", steps):
+        if not is_number(step) or step <= 0:
             raise ValueError(f"batch_gradient must hold positive numbers, not {step!r}")
-    if not _is_number(growth) or growth < 0:
+    if not is_number(growth) or growth < 0:
         raise ValueError(f"growth must be a number from 0 on, not {growth!r}")
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
+    """Tell whether this is a finite number; True and False are none."""
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 

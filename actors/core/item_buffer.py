@@ -46,6 +46,7 @@ class ItemBuffer:
         "_pieces",
         "_shown_units",
         "_since",
+        "_surplus",
         "_touched",
         "alarm",
         "announced",
@@ -59,7 +60,6 @@ class ItemBuffer:
         "moved",
         "name",
         "shown",
-        "size",
         "units",
     )
 
@@ -83,7 +83,7 @@ class ItemBuffer:
         self.moved = False  # may the deadline be earlier than when it was last looked at
         self.shown = False  # was anything emitted: the next one is then an update, not a create
         self.units = 0  # length in UTF-16 code units
-        self.size = 0  # length in bytes of UTF-8, for the limits on memory
+        self._surplus = 0  # bytes of UTF-8 beyond one to a code unit
         self.batch_index = 0
         self.limit = gradient.limit(0)
         self.announced = 0
@@ -95,19 +95,23 @@ class ItemBuffer:
         self._touched = now  # start or last delta; inf once the timeout has fired: it fires once per stall
         self._since = inf  # arrival of the oldest text not yet emitted
 
+    @property
+    def size(self) -> int:
+        """Length in bytes of UTF-8, for the limits on memory."""
+        return self.units + self._surplus
+
     def append(self, text: str, *, now: float) -> bool:
         """Take a delta in. True if the text has crossed its limit, so that an emission is due."""
         self._touched = now
         if not text:
             return False
         if text.isascii() and not self._half:
-            units = size = len(text)
+            self.units = units = self.units + len(text)
         else:
-            units, size = utf16_length(text), utf8_length(text)
+            self.units = units = self.units + utf16_length(text)
+            self._surplus += utf8_length(text) - utf16_length(text)
             text = self._join_halves(text)
         self._pieces.append(text)
-        self.units = units = self.units + units
-        self.size += size
         if units > self.announced:
             self.announced = units
         if self._since == inf:

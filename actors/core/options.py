@@ -1,33 +1,40 @@
 """What a host may set for one turn, checked when the turn is opened. No clock, no await."""
 
-from math import inf, isfinite
-from typing import Any
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Any, TypeAlias
 
 import attrs
 
-from turnwire.actors.core.gradient import DEFAULT_GRADIENT, Gradient, check_gradient, shared_gradient
+from turnwire.actors.core.gradient import DEFAULT_GRADIENT, Gradient, check_gradient, is_number, shared_gradient
 from turnwire.actors.core.retry import RetryPolicy
 
 MIB = 1024 * 1024
+
+
+Check: TypeAlias = Callable[[Any, Any, Any], None]
+"""What attrs calls with (instance, attribute, value)."""
 
 
 def _check_gradient(instance: "TurnOptions", _attribute: Any, _value: Any) -> None:
     check_gradient(instance.batch_gradient, instance.growth)
 
 
-def _seconds(*, zero: bool) -> Any:
+def _seconds(*, zero: bool = False, none: bool = False) -> Check:
     def check(_instance: Any, attribute: Any, value: Any) -> None:
-        lowest = "from 0 on" if zero else "greater than 0"
-        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0 or (value == 0 and not zero):
+        if none and value is None:
+            return
+        if not (value == inf or is_number(value)) or value < 0 or (value == 0 and not zero):
+            lowest = "from 0 on" if zero else "greater than 0"
             raise ValueError(f"{attribute.name} must be a number of seconds {lowest}, not {value!r}")
-        if value != value:  # NaN  # noqa: PLR0124
-            raise ValueError(f"{attribute.name} must be a number of seconds {lowest}, not NaN")
 
     return check
 
 
-def _whole(lowest: int) -> Any:
+def _whole(lowest: int, *, none: bool = False) -> Check:
     def check(_instance: Any, attribute: Any, value: Any) -> None:
+        if none and value is None:
+            return
         if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
             raise ValueError(f"{attribute.name} must be a whole number from {lowest} on, not {value!r}")
 
@@ -35,32 +42,34 @@ def _whole(lowest: int) -> Any:
 
 
 def _share(_instance: Any, attribute: Any, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or not 0 <= value <= 1:
+    if not is_number(value) or not 0 <= value <= 1:
         raise ValueError(f"{attribute.name} must be a share from 0 to 1, not {value!r}")
+
+
+def _as_tuple(steps: Any) -> Any:
+    return tuple(steps) if type(steps) is list else steps
 
 
 @attrs.frozen(kw_only=True)
 class TurnOptions:
     """How a turn batches, retries and protects itself. Times are in seconds."""
 
-    batch_gradient: tuple[float, ...] = attrs.field(
-        default=DEFAULT_GRADIENT, converter=lambda steps: tuple(steps) if isinstance(steps, list) else steps
-    )
+    batch_gradient: Sequence[float] = attrs.field(default=DEFAULT_GRADIENT, converter=_as_tuple)
     """Steps in tokens between emissions; the last one repeats."""
     growth: float = attrs.field(default=0.0, validator=_check_gradient)
     """Each step is at least this share of what is there. 0.1 caps what a long text costs; see docs/why.md."""
-    batch_timeout: float = attrs.field(default=1.0, validator=_seconds(zero=False))
+    batch_timeout: float = attrs.field(default=1.0, validator=_seconds())
     """Text that no delta has followed for this long is emitted."""
-    max_latency: float | None = attrs.field(default=None, validator=attrs.validators.optional(_seconds(zero=False)))
+    max_latency: float | None = attrs.field(default=None, validator=_seconds(none=True))
     """When set: text that has waited this long is emitted even while deltas keep coming."""
-    retry_attempts: int | None = attrs.field(default=3, validator=attrs.validators.optional(_whole(0)))
+    retry_attempts: int | None = attrs.field(default=3, validator=_whole(0, none=True))
     """Tries after the first one; None: until the turn is cancelled."""
     retry_base: float = attrs.field(default=1.0, validator=_seconds(zero=True))
     retry_max: float = attrs.field(default=10.0, validator=_seconds(zero=True))
     retry_jitter: float = attrs.field(default=0.0, validator=_share)
     emit_cancelled: bool = False
     """Tell readers with an error ITEM_CANCELLED about a cancelled item that they have already seen."""
-    deadline: float = attrs.field(default=3600.0, validator=_seconds(zero=False))
+    deadline: float = attrs.field(default=3600.0, validator=_seconds())
     """A turn that is open longer than this ends with turn_error TURN_TIMEOUT."""
     outbox_limit: int = attrs.field(default=64, validator=_whole(1))
     """So many emissions may wait before the turn waits for its sink."""
@@ -81,7 +90,7 @@ class TurnOptions:
     @property
     def gradient(self) -> Gradient:
         """The gradient these options describe; one object for all turns that share the numbers."""
-        return shared_gradient(self.batch_gradient, self.growth)
+        return shared_gradient(tuple(self.batch_gradient), self.growth)
 
     @property
     def latency(self) -> float:

@@ -40,7 +40,6 @@ ENVELOPE_BYTES = 256
 """What an emission weighs beside its text, for the limit on waiting bytes: ids and objects, roughly."""
 
 
-
 class TurnItems:
     """The items of one turn, and the emissions they cause.
 
@@ -52,6 +51,7 @@ class TurnItems:
         "_calls",
         "_counts",
         "_ended_ids",
+        "_enough",
         "_gradient",
         "_options",
         "_outbox",
@@ -63,15 +63,14 @@ class TurnItems:
         "live",
     )
 
-    def __init__(
-        self, options: TurnOptions, outbox: Outbox, voice: TurnVoice, counts: Counts
-    ) -> None:
+    def __init__(self, options: TurnOptions, outbox: Outbox, voice: TurnVoice, counts: Counts) -> None:
         self.live: dict[str, ItemBuffer] = {}
         self.changed: list[ItemBuffer] = []
         self._counts = counts
         self.due = inf
         self.batch_timeout = options.batch_timeout
         self.latency = options.latency
+        self._enough = options.max_item_bytes // 4  # below so many code units no text can be too large
         self._options = options
         self._gradient = options.gradient
         self._outbox = outbox
@@ -114,7 +113,7 @@ class TurnItems:
         item = self.live.get(item_id)
         if item is None:
             self._counts.add("unknown_items")
-        elif item.size + 4 * len(text) > self._options.max_item_bytes and self._is_too_large(item, text):
+        elif item.units + len(text) > self._enough and self._is_too_large(item, text):
             self._end_too_large(item, now)
         else:
             if item.append(text, now=now) and not item.held:
@@ -261,7 +260,9 @@ class TurnItems:
 
     def _misfit(self, item: ItemBuffer, final: FinalItem) -> None:
         kind = type(final).__name__
-        log.warning("turn %s: item %s is a %s, its final_item a %s", *self._names(item.item_id), item.content_type, kind)
+        log.warning(
+            "turn %s: item %s is a %s, its final_item a %s", *self._names(item.item_id), item.content_type, kind
+        )
 
     def _names(self, item_id: str) -> tuple[str, str]:
         return self._voice.turn_id, item_id

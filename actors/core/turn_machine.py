@@ -19,7 +19,6 @@ from turnwire.actors.core.options import TurnOptions
 from turnwire.actors.core.outbox import Outbox
 from turnwire.actors.core.turn_items import ENVELOPE_BYTES, TurnItems
 from turnwire.actors.core.voice import TurnVoice
-from turnwire.messages.event_codec import WireDeltaPayload
 from turnwire.messages.events import (
     ItemCancelled,
     ItemDelta,
@@ -63,24 +62,42 @@ class TurnMachine:
         self._started = False
         self._usage: Usage | None = None
 
-    def push(self, event_id: str, payload: Payload | WireDeltaPayload, *, now: float) -> None:
+    def push(self, event_id: str, payload: Payload, *, now: float) -> None:
         """Take one event in, after whatever was due before it (R10, R15, R17)."""
-        recent = self._recent
+        if isinstance(payload, ItemDelta):
+            self.push_delta(event_id, payload.item_id, payload.delta_content, now=now)
+        elif self._is_next(event_id, now):
+            self._dispatch(payload, now)
+
+    def push_delta(self, event_id: str, item_id: str, text: str, *, now: float) -> None:
+        """Take an `item_delta` in: what `push` does, for the one event that comes all the time."""
+        recent, items = self._recent, self.items
+        if self.ended or now >= items.due or event_id in recent:  # the rare cases, where time does not matter
+            if not self._is_next(event_id, now):
+                if (item := items.live.get(item_id)) is not None:
+                    item.announced = item.units  # what the shell announced will not come
+                return
+        else:
+            recent[event_id] = None
+            if len(recent) > REPEAT_WINDOW:
+                del recent[next(iter(recent))]
+        items.delta(item_id, text, now)
+
+    def _is_next(self, event_id: str, now: float) -> bool:
+        """Do what was due before this event; then say whether the event counts."""
         if self.ended:
             self.counts.add("late_events")
-            return
+            return False
         if now >= self.items.due:
             self.tick(now=now)
+        recent = self._recent
         if event_id in recent:
-            self._repeated(payload)
-            return
+            self.counts.add("repeated_events")
+            return False
         recent[event_id] = None
         if len(recent) > REPEAT_WINDOW:
             del recent[next(iter(recent))]
-        if isinstance(payload, (WireDeltaPayload, ItemDelta)):
-            self.items.delta(payload.item_id, payload.delta_content, now)
-        else:
-            self._dispatch(payload, now)
+        return True
 
     def tick(self, *, now: float) -> None:
         """Let every timeout fire that is due by now, in the order in which they were due (R10)."""
@@ -152,11 +169,6 @@ class TurnMachine:
             case _:
                 pass  # heartbeats and scripts: nothing of a turn's outputs
 
-    def _repeated(self, payload: Payload | WireDeltaPayload) -> None:
-        self.counts.add("repeated_events")
-        if isinstance(payload, (WireDeltaPayload, ItemDelta)) and (item := self.items.live.get(payload.item_id)):
-            item.announced = item.units  # what was announced will not come
-
     def _response_start(self, start: ResponseStart, now: float) -> None:  # R1
         if self._started:
             self.counts.add("repeated_response_starts")
@@ -164,7 +176,9 @@ class TurnMachine:
         self._started = True
         for name, theirs in (("turn_id", start.turn_id), ("thread_id", start.thread_id)):
             if theirs != getattr(self._voice, name):
-                log.warning("turn %s: response_start has %s %r; the turn's own is used", self._voice.turn_id, name, theirs)
+                log.warning(
+                    "turn %s: response_start has %s %r; the turn's own is used", self._voice.turn_id, name, theirs
+                )
         self._add(self._voice.started(start.model_id, start.provider_id), now)
 
     def _response_done(self, done: ResponseDone, now: float) -> None:  # R12

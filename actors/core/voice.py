@@ -96,7 +96,7 @@ class TurnVoice:
         """Word a call whose arguments are there."""
         return self._call(call, "create")
 
-    def answered(self, call: OpenCall, output: str, success: bool | None) -> ToolCall:  # noqa: FBT001  # three-valued, as on the wire
+    def answered(self, call: OpenCall, output: str, success: bool | None) -> ToolCall:
         """Word a call whose output is there."""
         return self._call(call, "complete", tool_output=parse_output(output), success=success)
 

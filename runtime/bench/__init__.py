@@ -1,0 +1,1 @@
+"""What things cost, measured as multiples of a floor in one run."""

@@ -5,7 +5,7 @@ multiple of this.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -31,6 +31,7 @@ class Floor:
         self._turns: dict[str, dict[str, _Item]] = {}
         self.emissions = 0
         self.bytes = 0
+        self.last: Mapping[str, object] = {}
 
     def run_bytes(self, events: Iterable[bytes]) -> None:
         """Process events from their JSON."""
@@ -86,6 +87,7 @@ class Floor:
             "eventId": f"{turn_id}:1-{self.emissions}",
             "timestamp": round(time.time() * 1000),
             "turnId": turn_id,
-            "payload": orjson.dumps(output).decode(),
+            "payload": (payload := orjson.dumps(output).decode()),
         }
-        self.bytes += len(message["payload"])
+        self.bytes += len(payload)
+        self.last = message

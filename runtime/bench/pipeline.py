@@ -1,7 +1,7 @@
 """How much a turn costs from its way in to the sink, beside the floor, in one run."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import attrs
 import orjson
@@ -10,7 +10,7 @@ import trio
 from turnwire.messages.events import StreamEvent
 from turnwire.messages.outputs import StreamMessage
 from turnwire.runtime.bench.floor import Floor
-from turnwire.runtime.bench.workload import Shape, encoded, in_order, turn_events
+from turnwire.runtime.bench.workload import Shape, arrivals, encoded, turn_events
 from turnwire.runtime.host import open_runtime
 
 SHAPES = (
@@ -58,7 +58,7 @@ class CountingSink:
 
 def measure(shape: Shape, *, repeats: int = 3, progress: Callable[[], None] = lambda: None) -> Iterator[PipelineRow]:
     """Measure one shape, from JSON bytes and from events that were decoded before."""
-    turns = [list(turn_events(turn, shape.deltas)) for turn in range(shape.turns)]
+    turns = tuple(tuple(turn_events(turn, shape.deltas)) for turn in range(shape.turns))
     wire = encoded(turns)
     for source in ("bytes", "decoded"):
         best, best_floor, sink = float("inf"), float("inf"), CountingSink()
@@ -77,27 +77,25 @@ def measure(shape: Shape, *, repeats: int = 3, progress: Callable[[], None] = la
         )
 
 
-def _time_floor(shape: Shape, wire: list[list[bytes]], source: str) -> float:
-    data = [wire[turn][event] for turn, event in in_order(shape.turns, shape.deltas + 4, shape.burst)]
+def _time_floor(shape: Shape, wire: Sequence[Sequence[bytes]], source: str) -> float:
+    _, data = arrivals(shape, wire)
     floor = Floor()
     if source == "bytes":
         started = time.perf_counter()
         floor.run_bytes(data)
         return time.perf_counter() - started
-    decoded = [orjson.loads(event) for event in data]
+    decoded = tuple(orjson.loads(event) for event in data)
     started = time.perf_counter()
     floor.run_decoded(decoded)
     return time.perf_counter() - started
 
 
-async def _time_turns(
-    shape: Shape, events: list[list[bytes]] | list[list[StreamEvent]], sink: CountingSink
-) -> float:
-    order = [(turn, events[turn][event]) for turn, event in in_order(shape.turns, shape.deltas + 4, shape.burst)]
+async def _time_turns(shape: Shape, events: Sequence[Sequence[bytes | StreamEvent]], sink: CountingSink) -> float:
+    owners, data = arrivals(shape, events)
     async with open_runtime(sink=sink) as runtime:
         started = time.perf_counter()
         turns = [runtime.open_turn(turn_id=f"run_{turn:016x}", thread_id="th") for turn in range(shape.turns)]
-        for turn, event in order:
+        for turn, event in zip(owners, data, strict=True):
             await turns[turn].send(event)
         for open_turn in turns:
             await open_turn.aclose()

@@ -1,6 +1,8 @@
 """The events that the measurements send: turns of one message each, cut into deltas of one short word."""
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import attrs
 
@@ -63,14 +65,20 @@ def turn_events(turn: int, deltas: int) -> Iterator[StreamEvent]:
         )
 
 
-def encoded(turns: list[list[StreamEvent]]) -> list[list[bytes]]:
-    """The same as JSON bytes."""
-    return [[encode_event(event) for event in events] for events in turns]
+def encoded(turns: Sequence[Sequence[StreamEvent]]) -> tuple[tuple[bytes, ...], ...]:
+    """The same as JSON bytes. Tuples, which the garbage collector leaves alone once it has seen what is in them."""
+    return tuple(tuple(encode_event(event) for event in events) for events in turns)
 
 
-def in_order(turns: int, events: int, burst: int) -> Iterator[tuple[int, int]]:
-    """Give (turn, event) in the order of arrival: `burst` events of each turn in rotation."""
-    for first in range(0, events, burst):
-        for turn in range(turns):
-            for event in range(first, min(first + burst, events)):
-                yield turn, event
+_T = TypeVar("_T")
+
+
+def arrivals(shape: Shape, turns: Sequence[Sequence[_T]]) -> tuple["array[int]", tuple[_T, ...]]:
+    """Give the events in the order of arrival, `burst` of each turn in rotation, and beside them whose they are."""
+    order = [
+        (turn, event)
+        for first in range(0, shape.deltas + 4, shape.burst)
+        for turn in range(shape.turns)
+        for event in range(first, min(first + shape.burst, shape.deltas + 4))
+    ]
+    return array("l", [turn for turn, _ in order]), tuple(turns[turn][event] for turn, event in order)

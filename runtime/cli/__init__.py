@@ -1,0 +1,1 @@
+"""The `turnwire` program, a module for each subcommand."""

@@ -1,0 +1,135 @@
+"""A turn's way in: one memory channel, and the art of not waking the turn for every event.
+
+Entries travel in bundles. The last bundle in the channel stays open for more until the turn takes it out or it is
+full, so most events cost an append and not a channel's send. Bundles are flat lists, four slots to an entry: ten
+thousand turns keep their undrained deltas here, and a tuple for each would be memory and work for the collector.
+
+When to wake the turn is decided here too (`reason_for_delta`). A wake-up costs as much as ten events, so a delta gives
+one only when an emission may be due, when the item's timer would not look in time, or when the channel is filling up.
+All else waits in the channel for the next reason to look; at the latest that is the item's own batch timeout.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Literal, TypeAlias
+
+import trio
+
+from turnwire.actors.core.item_buffer import ItemBuffer
+from turnwire.actors.core.options import TurnOptions
+from turnwire.actors.core.text import utf16_length
+
+BUNDLE_ENTRIES = 64
+SLOTS = 4  # arrival, event id ("" for a command), item id ("" unless it is a delta), text or payload or command
+
+Bundle: TypeAlias = list[Any]
+Entry: TypeAlias = tuple[float, str, str, Any]
+Reason: TypeAlias = Literal[0, 1, 2]
+NO_REASON: Reason = 0
+TO_LOOK: Reason = 1
+TO_WRITE: Reason = 2
+"""The turn will likely have something to write once it has looked."""
+
+
+class Mailbox:
+    """The two ends of a turn's channel, and what is in it."""
+
+    __slots__ = (
+        "_bundle",
+        "_channel",
+        "_countdown",
+        "_crowd",
+        "_full",
+        "_inbox",
+        "_item",
+        "_items",
+        "_open",
+        "_position",
+        "_soonest",
+        "is_open",
+    )
+
+    def __init__(self, options: TurnOptions, items: Mapping[str, ItemBuffer]) -> None:
+        self.is_open = True  # does the turn take events? Not after its terminal, its closing or its end
+        entries = min(BUNDLE_ENTRIES, options.channel_size)
+        self._full = entries * SLOTS
+        self._channel: trio.MemorySendChannel[Bundle]
+        self._inbox: trio.MemoryReceiveChannel[Bundle]
+        self._channel, self._inbox = trio.open_memory_channel[Bundle](options.channel_size // entries)
+        self._open: Bundle | None = None  # the last bundle in the channel, while more may join it
+        self._bundle: Bundle | tuple[()] = ()  # the one taken out, and how far it has been worked through
+        self._position = 0
+        self._items = items
+        self._item: ItemBuffer | None = None  # of the last delta: most deltas are for the same item again
+        self._soonest = min(options.batch_timeout, options.latency)
+        self._crowd = max(1, options.channel_size // 2)
+        self._countdown = self._crowd  # deltas until the turn is woken because the channel may be filling up
+
+    # For senders
+
+    def put_nowait(self, arrival: float, event_id: str, item_id: str, what: object) -> bool:
+        """Put an entry in, if there is room."""
+        bundle = self._open
+        if bundle is not None and len(bundle) < self._full:
+            bundle += (arrival, event_id, item_id, what)
+            return True
+        bundle = [arrival, event_id, item_id, what]
+        try:
+            self._channel.send_nowait(bundle)
+        except trio.WouldBlock:
+            return False
+        self._open = bundle
+        return True
+
+    async def put(self, arrival: float, event_id: str, item_id: str, what: object) -> None:
+        """Put an entry in, waiting for room. Raises trio.BrokenResourceError if the turn ends meanwhile."""
+        if not self.put_nowait(arrival, event_id, item_id, what):
+            await self._channel.send([arrival, event_id, item_id, what])
+
+    def reason_for_delta(self, item_id: str, text: str, now: float) -> Reason:
+        """Say whether the turn must be woken for a delta that was just put in."""
+        item = self._item
+        if item is None or item.ended or item.item_id != item_id:
+            self._item = item = self._items.get(item_id)
+        if item is not None and not item.held:
+            # An item not begun has had its wake-up by its item_start; a held one emits nothing before its end.
+            item.announced += len(text) if text.isascii() else utf16_length(text)
+            if item.announced > item.limit:
+                return TO_WRITE
+            if item.alarm > now + self._soonest:
+                return TO_LOOK
+        self._countdown -= 1
+        if self._countdown <= 0:
+            self._countdown = self._crowd
+            return TO_LOOK
+        return NO_REASON
+
+    # For the turn
+
+    def entries(self) -> Iterator[Entry]:
+        """Take entries out, one at a time, oldest first. What is not asked for stays in."""
+        while self._position < len(self._bundle) or self._take_bundle():
+            slots = islice(self._bundle, self._position, None)
+            for entry in zip(slots, slots, slots, slots, strict=True):
+                self._position += SLOTS
+                yield entry
+
+    def close(self) -> int:
+        """Close both ends, and say how many entries were still in."""
+        unread = sum(1 for _ in self.entries())
+        self._inbox.close()
+        self._channel.close()
+        self._open = None
+        self.is_open = False
+        return unread
+
+    def _take_bundle(self) -> bool:
+        self._position = 0
+        try:
+            self._bundle = self._inbox.receive_nowait()
+        except trio.WouldBlock:
+            self._bundle = ()
+            return False
+        if self._bundle is self._open:
+            self._open = None
+        return True
