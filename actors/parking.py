@@ -1,5 +1,7 @@
 """A place for one task to wait in until somebody calls it: an Event for one, at half the memory."""
 
+from collections.abc import Awaitable, Generator
+
 import trio
 
 
@@ -20,13 +22,27 @@ class ParkingSpace:
         else:
             self._called = True
 
-    async def wait(self) -> None:
-        """Wait for a call. A checkpoint only if it has to wait."""
-        if not self._called:
-            self._parked = trio.lowlevel.current_task()
-            await trio.lowlevel.wait_task_rescheduled(self._leave)
-        self._called = False
+    def wait(self) -> Awaitable[object]:
+        """Wait for a call, without a checkpoint if one has come already. To be awaited at once."""
+        if self._called:
+            self._called = False
+            return _NOTHING
+        self._parked = trio.lowlevel.current_task()
+        return trio.lowlevel.wait_task_rescheduled(self._leave)  # noqa: ASYNC105  # our caller awaits it at once
 
     def _leave(self, _raise_cancel: trio.lowlevel.RaiseCancelT) -> trio.lowlevel.Abort:
         self._parked = None  # at once: between the cancellation and the task's next step a call may come
         return trio.lowlevel.Abort.SUCCEEDED
+
+
+class _Nothing:
+    """Something to await that is there already."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[None, None, None]:
+        return
+        yield
+
+
+_NOTHING = _Nothing()

@@ -74,6 +74,11 @@ class Turn:
             pace.left = CHECKPOINT_EVERY
             await trio.lowlevel.checkpoint()
 
+    @property
+    def is_open(self) -> bool:
+        """Does the turn still take events that have an effect? Not after its terminal was processed, nor its end."""
+        return self._mailbox.is_open
+
     async def flush(self) -> None:
         """Emit all text not yet emitted, and wait until the sink has taken everything up to here.
 
@@ -130,15 +135,24 @@ class Turn:
         Raises RetryExhaustedError if the sink failed. When cancelled, it still gives the sink a bounded time.
         """
         try:
-            await self._close()
+            await self.end()
         finally:
             if not self._actor.ended:
                 with trio.move_on_after(self._grace, shield=True):
-                    await self._close()
+                    await self.end()
                 self.cancel()
                 with trio.CancelScope(shield=True):  # cancelled tasks end at once; nothing of the turn outlives this
                     await self._actor.wait_ended()
         self._raise_failure()
+
+    async def end(self) -> None:
+        """Ask the turn to end, and wait until it has: `aclose` without a hand for whoever is cancelled meanwhile."""
+        if self._mailbox.is_open:
+            await self._put(trio.current_time(), "", "", CloseTurn())
+            self._actor.wake()
+        self._is_closed = True
+        self._mailbox.is_open = False
+        await self._actor.wait_ended()
 
     async def __aenter__(self) -> Self:
         return self
@@ -153,14 +167,6 @@ class Turn:
                 raise
             if exc is not failure:
                 _add_context(exc, failure)
-
-    async def _close(self) -> None:
-        if not self._is_closed and self._mailbox.is_open:
-            await self._put(trio.current_time(), "", "", CloseTurn())
-            self._actor.wake()
-        self._is_closed = True
-        self._mailbox.is_open = False
-        await self._actor.wait_ended()
 
     async def _put(self, arrival: float, event_id: str, item_id: str, what: object) -> None:
         self._actor.wake()

@@ -54,7 +54,6 @@ class TurnActor(ParkingSpace):
 
     __slots__ = (
         "__weakref__",
-        "_clocks",
         "_event_ids",
         "_flushes",
         "_is_cancelled",
@@ -103,7 +102,6 @@ class TurnActor(ParkingSpace):
         self._event_ids = event_ids
         self._on_end = on_end
         self._nursery: trio.Nursery | None = None
-        self._clocks: dict[str, ItemClock] = {}
         self._flushes: tuple[FlushTurn, ...] = ()
         self._waiters: trio.Event | None = None
         self._is_cancelled = False
@@ -162,27 +160,32 @@ class TurnActor(ParkingSpace):
     async def run(self) -> None:
         """Be the turn's task: returns when its last emission was taken, or when it has failed."""
         try:
-            async with trio.open_nursery() as self._nursery:
-                if self._is_cancelled:
-                    self._nursery.cancel_scope.cancel()
-                self.catch_up()
-                while not self.machine.ended:
-                    if self._is_held_up:
-                        await self._wait_for_room()
-                    else:
-                        await self.wait()
+            try:
+                async with trio.open_nursery() as self._nursery:
+                    if self._is_cancelled:
+                        self._nursery.cancel_scope.cancel()
                     self.catch_up()
-        except* (RetryExhaustedError, FencedError) as failures:
-            self._fail(failures)
-        except* Exception as crashes:  # noqa: BLE001  # whatever it is, it is this turn's alone
-            self._crash(crashes)
-        try:
+                    while not self.machine.ended:
+                        await (self._wait_for_room() if self._is_held_up else self.wait())
+                        self.catch_up()
+            except* (RetryExhaustedError, FencedError) as failures:
+                self._fail(failures)
+            except* Exception as crashes:  # noqa: BLE001  # whatever it is, it is this turn's alone
+                self._crash(crashes)
+            finally:
+                self._nursery = None  # nothing can be started in it any more
+                self.mailbox.is_open = False
             if isinstance(self.failure, ProtocolError):
-                await self._run_writer()  # what was made before the crash, and the turn_error
-        except Exception as exc:  # noqa: BLE001  # the log and the host know; there is no other ear
-            log.warning("turn %s could not tell its sink that it crashed: %r", self.turn_id, exc)
+                await self._say_last_words()
         finally:
             self._finish()
+
+    async def _say_last_words(self) -> None:
+        """Deliver what was made before the crash, and the turn_error, if that is possible at all."""
+        try:
+            await self._run_writer()
+        except Exception as exc:  # noqa: BLE001  # the log and the host know of the crash; there is no other ear
+            log.warning("turn %s could not tell its sink that it crashed: %r", self.turn_id, exc)
 
     async def _wait_for_room(self) -> None:
         """Wait until the writer gets on, or until the sink counts as behind."""
@@ -237,19 +240,17 @@ class TurnActor(ParkingSpace):
             self.call()
 
     def _attend_item(self, item: ItemBuffer, nursery: trio.Nursery) -> None:
-        clock = self._clocks.get(item.item_id)
         if item.ended:
-            if clock is not None:
-                del self._clocks[item.item_id]
-                clock.call()
+            if item.clock is not None:
+                item.clock.call()
             return
         deadline = self.deadline(item)
         if deadline < item.alarm:
             item.alarm = deadline  # from now on its task will wake by itself in time
-            if clock is not None:
-                clock.call()
-        if clock is None and not item.held:
-            clock = self._clocks[item.item_id] = ItemClock(item, self)
+            if item.clock is not None:
+                item.clock.call()
+        if item.clock is None and not item.held:
+            item.clock = clock = ItemClock(item, self)
             nursery.start_soon(clock.run, name=f"item {item.item_id}")
 
     def _start_writer(self, nursery: trio.Nursery) -> None:
@@ -279,15 +280,19 @@ class TurnActor(ParkingSpace):
         return policy
 
     def _envelope(self, emission: Emission) -> StreamMessage:
-        if not emission.event_id:
-            self._seq += 1
-            emission.event_id = self._event_ids(self.turn_id, self._seq)
-        return StreamMessage(
-            event_id=emission.event_id,
-            timestamp=self._timestamps(emission.at),
-            turn_id=self.turn_id,
-            payload=encode_output(emission.output),
-        )
+        try:
+            if not emission.event_id:
+                self._seq += 1
+                emission.event_id = self._event_ids(self.turn_id, self._seq)
+            return StreamMessage(
+                event_id=emission.event_id,
+                timestamp=self._timestamps(emission.at),
+                turn_id=self.turn_id,
+                payload=encode_output(emission.output),
+            )
+        except Exception:
+            self.machine.outbox.give_up()  # it would fail again, and stand in the way of the turn_error
+            raise
 
     def _delivered(self, emission: Emission) -> None:
         self.fold.push(emission.output)
@@ -323,9 +328,10 @@ class TurnActor(ParkingSpace):
     def _finish(self) -> None:
         unread = self.mailbox.close()
         self.machine.ended = True
-        self.undelivered = self.machine.outbox.clear()
-        if self.undelivered or unread:
-            log.warning("turn %s: %d emissions and %d events not delivered", self.turn_id, self.undelivered, unread)
+        emissions = self.machine.outbox.clear()
+        self.undelivered = emissions + unread
+        if self.undelivered:
+            log.warning("turn %s: %d emissions and %d events not delivered", self.turn_id, emissions, unread)
         self.ended = True
         if self._waiters is not None:
             self._waiters.set()

@@ -4,7 +4,6 @@ Turns do not run in the nursery of whoever opens them but in the runtime's own, 
 cancelled, its turns still get a bounded time to hand over what they have accepted. Then they are cancelled too.
 """
 
-import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from contextlib import asynccontextmanager
@@ -19,8 +18,6 @@ from turnwire.actors.turn_actor import TurnActor
 from turnwire.messages.errors import ClosedError, InvalidEventError, TooManyTurnsError
 from turnwire.messages.events import StreamEvent
 from turnwire.messages.folds import TurnSnapshot
-
-log = logging.getLogger("turnwire.runtime")
 
 MAX_TURNS = 10_000
 """Turns per process: at some 10 kB each, what a small machine still holds."""
@@ -83,7 +80,7 @@ class Runtime:
         self._closing = trio.Event()
         self._expiry = DeadlineKeeper()
         self.undelivered: dict[str, int] = {}
-        """After shutdown: how many emissions of which turns the sink did not take."""
+        """After shutdown: how many emissions and events of which turns did not reach the sink."""
 
     def open_turn(
         self,
@@ -164,9 +161,9 @@ class Runtime:
         turns = list(self._open.values())
         self._closing.set()
         with trio.move_on_after(self._grace, shield=True):
-            async with trio.open_nursery() as closers:
+            async with trio.open_nursery() as enders:
                 for turn in turns:
-                    closers.start_soon(_close_quietly, turn)
+                    enders.start_soon(turn.end)
         for turn in turns:
             turn.cancel()
 
@@ -175,10 +172,3 @@ class Runtime:
         self._expiry.forget(actor)
         if self._closing.is_set() and actor.undelivered:
             self.undelivered[actor.turn_id] = actor.undelivered
-
-
-async def _close_quietly(turn: Turn) -> None:
-    try:
-        await turn.aclose()
-    except Exception:  # noqa: BLE001  # the actor has logged it, and raises it to whoever holds the turn
-        log.debug("turn %s had failed before the runtime was closed", turn.turn_id)

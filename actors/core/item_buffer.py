@@ -8,12 +8,13 @@ The rules, in short (turns.md R2–R4, R10, R11, R19):
   from the oldest text not yet emitted.
 - Half of a surrogate pair at the end is held back until its other half comes.
 
-Two fields belong to the shell, which keeps its notes here because they are about this item and nothing else:
-`announced`, the length including deltas still on their way in, and `alarm`, when the item's task will wake by itself.
+Three fields belong to the shell, which keeps its notes here because they are about this item and nothing else:
+`announced`, the length including deltas still on their way in; `alarm`, when the item's task will wake by itself; and
+`clock`, that task.
 """
 
 from math import inf
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import attrs
 
@@ -22,6 +23,14 @@ from turnwire.actors.core.text import has_halves, split_waiting_half, utf8_lengt
 from turnwire.messages.json_text import mend_surrogates
 
 ContentType: TypeAlias = Literal["message", "thinking", "tool_call"]
+
+
+class CallsTask(Protocol):
+    """What the shell hangs on an item to reach its task."""
+
+    def call(self) -> None:
+        """Have the task look at the item again."""
+        ...
 
 
 @attrs.frozen(kw_only=True)
@@ -52,6 +61,7 @@ class ItemBuffer:
         "announced",
         "batch_index",
         "call_id",
+        "clock",
         "content_type",
         "ended",
         "held",
@@ -88,6 +98,7 @@ class ItemBuffer:
         self.limit = gradient.limit(0)
         self.announced = 0
         self.alarm = inf
+        self.clock: CallsTask | None = None
         self._gradient = gradient
         self._pieces: list[str] = []
         self._half = ""  # a first half of a surrogate pair that waits for its second

@@ -46,8 +46,8 @@ def _share(_instance: Any, attribute: Any, value: Any) -> None:
         raise ValueError(f"{attribute.name} must be a share from 0 to 1, not {value!r}")
 
 
-def _as_tuple(steps: Any) -> Any:
-    return tuple(steps) if type(steps) is list else steps
+def _as_tuple(steps: Sequence[float]) -> Sequence[float]:
+    return tuple(steps) if isinstance(steps, list) else steps
 
 
 @attrs.frozen(kw_only=True)

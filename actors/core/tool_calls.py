@@ -64,9 +64,3 @@ class ToolCalls:
         """Forget and give the open call that this output item belongs to, as its item_start said."""
         call_id = self._call_of_output.pop(output_item_id, None)
         return None if call_id is None else self.close_by_call_id(call_id)
-
-    def clear(self) -> None:
-        """Forget them all: the turn has ended."""
-        self._by_item_id.clear()
-        self._by_call_id.clear()
-        self._call_of_output.clear()

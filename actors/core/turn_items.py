@@ -6,6 +6,7 @@ guessed; nothing here raises for what a producer sends.
 """
 
 import logging
+from collections.abc import Set as AbstractSet
 from math import inf
 
 from turnwire.actors.core.counts import Counts
@@ -30,6 +31,9 @@ from turnwire.messages.events import (
 )
 from turnwire.messages.json_text import mend_surrogates
 from turnwire.messages.outputs import Output
+
+NO_CALLS = ToolCalls()
+"""Shared by all turns that have no open call. Never written to."""
 
 log = logging.getLogger("turnwire.turn")
 
@@ -75,8 +79,9 @@ class TurnItems:
         self._gradient = options.gradient
         self._outbox = outbox
         self._voice = voice
-        self._calls = ToolCalls()
-        self._ended_ids: set[str] = set()
+        # Most turns call no tools, and ten thousand open ones have ended no item yet: both are made when needed.
+        self._calls = NO_CALLS
+        self._ended_ids: AbstractSet[str] = frozenset()
 
     # Rules
 
@@ -86,7 +91,7 @@ class TurnItems:
         if item_id in self.live or item_id in self._ended_ids or self._calls.is_open(item_id):
             self._counts.add("repeated_item_starts")
         elif start.item_type == "function_call_output" and start.call_id is not None:
-            self._calls.expect_output(item_id, start.call_id)
+            self._own_calls().expect_output(item_id, start.call_id)
         elif content_type is not None:
             text = start.initial_content or (start.arguments if content_type == "tool_call" else "") or ""
             item = ItemBuffer(
@@ -188,7 +193,7 @@ class TurnItems:
             self.flush(now)
         for item in list(self.live.values()):
             self._release(item)
-        self._calls.clear()
+        self._calls = NO_CALLS
         self.due = inf
 
     # How items end
@@ -246,7 +251,7 @@ class TurnItems:
         call = OpenCall(item_id=item.item_id, name=name, arguments=arguments, call_id=call_id, content=raw)
         self.live.pop(item.item_id, None)
         item.ended = True
-        self._calls.open(call)
+        self._own_calls().open(call)
         self._add(self._voice.called(call), now, size=len(text))
 
     def _output_done(self, item_id: str, final: FinalFunctionCallOutput, now: float) -> None:  # R7
@@ -255,7 +260,7 @@ class TurnItems:
             self._counts.add("unknown_calls")
             log.warning("turn %s: output %s names call %r, which is not open", *self._names(item_id), final.call_id)
         else:
-            self._ended_ids.update((item_id, call.item_id))
+            self._end_ids(item_id, call.item_id)
             self._add(self._voice.answered(call, final.output, final.success), now, size=len(final.output))
 
     def _misfit(self, item: ItemBuffer, final: FinalItem) -> None:
@@ -271,7 +276,7 @@ class TurnItems:
         """End the open call that is this item, or that this item is the output of."""
         call = self._calls.close_by_item_id(item_id) or self._calls.close_by_output(item_id)
         if call is not None:
-            self._ended_ids.update((item_id, call.item_id))
+            self._end_ids(item_id, call.item_id)
         return call
 
     def _end_with_error(self, item: ItemBuffer, error: ErrorInfo, now: float, text: str | None = None) -> None:
@@ -286,9 +291,20 @@ class TurnItems:
     def _is_too_large(self, item: ItemBuffer, more: str) -> bool:
         return item.size + utf8_length(more) > self._options.max_item_bytes
 
+    def _own_calls(self) -> ToolCalls:
+        if self._calls is NO_CALLS:
+            self._calls = ToolCalls()
+        return self._calls
+
+    def _end_ids(self, *item_ids: str) -> None:
+        if isinstance(self._ended_ids, set):
+            self._ended_ids.update(item_ids)
+        else:
+            self._ended_ids = set(item_ids)
+
     def _release(self, item: ItemBuffer) -> None:
         item.ended = True
-        self._ended_ids.add(item.item_id)
+        self._end_ids(item.item_id)
         if self.live.pop(item.item_id, None) is not None and not item.held:
             self.changed.append(item)
 

@@ -1,0 +1,186 @@
+"""Read StreamEvents as JSON lines, run each turn in the real actors, and write one JSON line per emission.
+
+One turn or many, mixed; they are told apart by run_id. With --clock events (the default) time is virtual and follows
+the events' timestamps, so a stall in a recording fires the batch timeout and every run gives the same, at once. With
+--clock real the wall clock runs, for live pipes.
+"""
+
+import argparse
+import sys
+from contextlib import aclosing
+from math import inf
+from typing import BinaryIO
+
+import attrs
+import trio
+from trio.testing import MockClock
+
+from turnwire.actors.core.gradient import DEFAULT_GRADIENT
+from turnwire.actors.core.options import TurnOptions
+from turnwire.actors.turn import Turn
+from turnwire.messages.errors import InvalidEventError
+from turnwire.messages.event_codec import decode_event
+from turnwire.messages.events import ResponseStart, StreamEvent
+from turnwire.messages.output_codec import encode_message
+from turnwire.messages.outputs import StreamMessage
+from turnwire.runtime.cli.lines import Complaints, live_lines, open_input
+from turnwire.runtime.host import Runtime, open_runtime
+from turnwire.runtime.schedule import Arrival, Scheduled, schedule
+
+NAME = "process"
+SUMMARY = "StreamEvents in, StreamMessages out"
+EXAMPLE = "turnwire process --gradient 10,10,20 --bare events.jsonl"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what can be set."""
+    default = ",".join(f"{step:g}" for step in DEFAULT_GRADIENT)
+    parser.add_argument("file", nargs="?", metavar="FILE", help="JSON lines of StreamEvents (default: standard input)")
+    parser.add_argument("--bare", action="store_true", help="write the outputs alone, without their envelopes")
+    parser.add_argument("--gradient", type=_gradient, metavar="STEPS", help=f"tokens between emissions ({default})")
+    parser.add_argument("--growth", type=float, default=0.0, help="each step is at least this share of the text (0)")
+    parser.add_argument("--batch-timeout", type=float, default=1.0, metavar="SECONDS", help="(1.0)")
+    parser.add_argument("--thread", metavar="ID", help="thread id of turns whose events name none")
+    parser.add_argument("--clock", choices=("events", "real"), default="events", help="what time follows (events)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Process all input; 1 if some of it was bad, 2 if an option is."""
+    try:
+        options = TurnOptions(
+            batch_gradient=args.gradient or DEFAULT_GRADIENT,
+            growth=args.growth,
+            batch_timeout=args.batch_timeout,
+            patience=inf,  # a slow reader of our output holds us up; nothing is conflated
+            deadline=inf,  # a recording may be as long as it likes
+        )
+        source = open_input(args.file)
+    except (ValueError, OSError) as exc:
+        print(f"turnwire process: {exc}", file=sys.stderr)
+        return 2
+    complaints, output = Complaints(), _Output(
+        sys.stdout.buffer, bare=args.bare, flush=args.clock == "real"
+    )
+    with source:
+        if args.clock == "real":
+            trio.run(_process_live, source, args.thread, options, output, complaints)
+        else:
+            clock = MockClock(autojump_threshold=0)
+            turns = schedule(source, thread_id=args.thread, complain=complaints.add)
+            trio.run(_process_recorded, turns, clock, options, output, clock=clock)
+    output.raise_if_broken()
+    return 1 if complaints.count else 0
+
+
+async def _process_recorded(
+    turns: list[Scheduled], clock: MockClock, options: TurnOptions, output: "_Output"
+) -> None:
+    """Send each event at its time, and close each turn right after its last one."""
+    arrivals = sorted((arrival for turn in turns for arrival in turn.arrivals), key=Arrival.order)
+    with output.until_broken:
+        await _send_all(arrivals, clock, options, output)
+
+
+async def _send_all(arrivals: list[Arrival], clock: MockClock, options: TurnOptions, output: "_Output") -> None:
+    async with open_runtime(sink=output, options=options) as runtime:
+        open_turns: dict[str, Turn] = {}
+        for arrival in arrivals:
+            clock.jump(arrival.at - clock.current_time())
+            turn = open_turns.get(arrival.turn.run_id)
+            if turn is None:
+                turn = open_turns[arrival.turn.run_id] = runtime.open_turn(
+                    turn_id=arrival.turn.run_id,
+                    thread_id=arrival.turn.thread_id,
+                    timestamps=arrival.turn.timestamp,
+                )
+            await turn.send(arrival.event)
+            if arrival.is_last:
+                await open_turns.pop(arrival.turn.run_id).aclose()
+
+
+async def _process_live(
+    source: BinaryIO, thread_id: str | None, options: TurnOptions, output: "_Output", complaints: Complaints
+) -> None:
+    """Send events as they come in, and close what is open at the end of input."""
+    number = 0
+    with output.until_broken:
+        async with open_runtime(sink=output, options=options) as runtime, aclosing(live_lines(source)) as lines:
+            turns = _LiveTurns(runtime, thread_id)
+            async for line in lines:
+                number += 1
+                if line.strip():
+                    try:
+                        await turns.send(decode_event(line))
+                    except InvalidEventError as exc:
+                        complaints.add(number, exc)
+            await turns.close()
+
+
+@attrs.define
+class _LiveTurns:
+    """The turns of a live pipe. One that has ended is let go; only its id is kept, for what comes too late."""
+
+    _runtime: Runtime
+    _thread_id: str | None
+    _open: dict[str, Turn] = attrs.field(factory=dict)
+    _gone: set[str] = attrs.field(factory=set)
+    _refused: set[str] = attrs.field(factory=set)
+
+    async def send(self, event: StreamEvent) -> None:
+        run_id = event.run_id
+        if run_id in self._gone:
+            return
+        turn = self._open.get(run_id)
+        if turn is None:
+            start = event.payload
+            thread_id = start.thread_id if isinstance(start, ResponseStart) else self._thread_id
+            if thread_id is None:
+                self._refuse(event)
+                return
+            turn = self._open[run_id] = self._runtime.open_turn(turn_id=run_id, thread_id=thread_id)
+        await turn.send(event)
+        if not turn.is_open:
+            await self._open.pop(run_id).aclose()
+            self._gone.add(run_id)
+
+    def _refuse(self, event: StreamEvent) -> None:
+        if event.run_id not in self._refused:
+            self._refused.add(event.run_id)
+            problem = f"run {event.run_id} begins without a response_start, and no --thread is given"
+            raise InvalidEventError(problem, event=event.event_id)
+
+    async def close(self) -> None:
+        for turn in self._open.values():
+            await turn.aclose()
+
+
+class _Output:
+    """Where emissions go: standard output, written at once. When its reader has gone, the run is over."""
+
+    def __init__(self, stream: BinaryIO, *, bare: bool, flush: bool) -> None:
+        self.until_broken = trio.CancelScope()
+        self._stream = stream
+        self._bare = bare
+        self._flush = flush
+        self._broken: OSError | None = None
+
+    async def __call__(self, message: StreamMessage) -> None:
+        line = message.payload.encode() if self._bare else encode_message(message)
+        try:
+            self._stream.write(line + b"\n")
+            if self._flush:
+                self._stream.flush()
+        except OSError as exc:  # not the sink's trouble, which would be tried again: nobody is left to write for
+            self._broken = exc
+            self.until_broken.cancel()
+
+    def raise_if_broken(self) -> None:
+        if self._broken is not None:
+            raise self._broken
+
+
+def _gradient(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(step) if "." in step else int(step) for step in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers, such as 10,10,20") from None
