@@ -1,0 +1,365 @@
+"""OpenAI Responses: output items by their place in the output, each with its parts, its deltas and its end.
+
+The same text comes up to four times (deltas, part done, item done, response completed), so most of what is here is
+about not saying it twice: the first wins while it streams, the last that says otherwise wins at the end (C5).
+Items are found by output_index, which survives hosts that give an item a new id in every event (C6).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+from turnwire.messages.providers.adapter import Adapter
+from turnwire.messages.providers.endings import RESPONSES_INCOMPLETE_REASONS, incomplete_arguments, read_error
+from turnwire.messages.providers.json_shapes import JsonObject, index_at, is_object, object_at, objects_at, text_at
+from turnwire.messages.providers.responses_items import (
+    Slot,
+    SlotKind,
+    is_refusal,
+    is_server_event,
+    kind_of,
+    native_part,
+    payload_annotations,
+    payload_text,
+    server_arguments,
+    server_name,
+    server_result,
+    wrap_custom_input,
+)
+from turnwire.messages.providers.transcript import Item, Kind
+from turnwire.messages.providers.usage import newer_usage, read_responses_usage
+
+_ITEM_KINDS: Mapping[SlotKind, Kind] = {
+    "message": "message",
+    "reasoning": "reasoning",
+    "call": "function_call",
+    "custom_call": "function_call",
+    "server": "function_call",
+}
+
+
+class OpenAIResponses(Adapter):
+    """One streamed response of the Responses API."""
+
+    FORMAT: ClassVar[str] = "openai-responses"
+
+    def _prepare(self) -> None:
+        self._seen: set[int] = set()
+        self._slots: dict[int, Slot] = {}
+        self._all_slots: list[Slot] = []
+        self._refused = False
+
+    def _read(self, event: JsonObject) -> None:
+        number = index_at(event, "sequence_number")
+        if number is not None:
+            if number in self._seen:
+                self.counts["duplicate"] += 1
+                return
+            self._seen.add(number)
+        event_type = text_at(event, "type")
+        read = self._EVENTS.get(event_type)
+        if read is not None:
+            read(self, event)
+        elif not is_server_event(event_type):
+            self.counts["unknown_event"] += 1
+
+    # The response around the items
+
+    def _read_progress(self, event: JsonObject) -> None:
+        self._remember(object_at(event, "response"))
+
+    def _remember(self, response: JsonObject) -> None:
+        self.provider_response_id = text_at(response, "id") or self.provider_response_id
+        self.served_model = text_at(response, "model") or self.served_model
+        self._usage = newer_usage(self._usage, read_responses_usage(object_at(response, "usage")))
+
+    def _read_completed(self, event: JsonObject) -> None:
+        response = object_at(event, "response")
+        self._remember(response)
+        self._reconcile_output(response)
+        self._close_open(cut=True)
+        called = any(slot.kind in ("call", "custom_call") and slot.item is not None for slot in self._all_slots)
+        reason = "refusal" if self._refused else "tool_calls" if called else "stop"
+        self._complete(reason, text_at(response, "status") or "completed")
+
+    def _read_incomplete(self, event: JsonObject) -> None:
+        response = object_at(event, "response")
+        self._remember(response)
+        self._close_open(cut=True)
+        raw = text_at(object_at(response, "incomplete_details"), "reason")
+        self._complete(RESPONSES_INCOMPLETE_REASONS.get(raw, "other"), raw or "incomplete")
+
+    def _read_failed(self, event: JsonObject) -> None:
+        response = object_at(event, "response")
+        self._remember(response)
+        self._break(read_error(response.get("error")))
+
+    def _read_error(self, event: JsonObject) -> None:
+        nested = event.get("error")
+        flat = {key: value for key, value in event.items() if key not in ("type", "sequence_number")}
+        self._break(read_error(nested if is_object(nested) else flat))
+
+    def _read_cancelled(self, event: JsonObject) -> None:
+        self._remember(object_at(event, "response"))
+        self._abort("cancelled")
+
+    def _read_end(self) -> None:
+        self._truncate()
+
+    # Items
+
+    def _read_added(self, event: JsonObject) -> None:
+        payload = object_at(event, "item")
+        earlier = self._slot_at(event)
+        if not payload:  # null happens; its deltas or its end will tell what it is
+            return
+        if earlier is not None and not earlier.closed and _same_item(earlier, payload):
+            self.counts["duplicate"] += 1
+        else:
+            self._open_slot(event, payload)
+
+    def _open_slot(self, event: JsonObject, payload: JsonObject) -> Slot:
+        kind = kind_of(payload)
+        slot = Slot(kind, payload, self._item_for(kind, payload))
+        index = index_at(event, "output_index")
+        self._slots[-1 - len(self._all_slots) if index is None else index] = slot  # negative: nobody else's place
+        self._all_slots.append(slot)
+        if kind == "unknown":
+            self.counts["unknown_item"] += 1
+        return slot
+
+    def _item_for(self, kind: SlotKind, payload: JsonObject) -> Item | None:
+        if kind not in _ITEM_KINDS or (kind == "server" and not self._show_server_tools):
+            return None
+        item = self._transcript.notice(_ITEM_KINDS[kind], text_at(payload, "id"), call_id=text_at(payload, "call_id"))
+        if kind == "server":
+            item.name, item.origin = server_name(payload), "provider"
+            item.call_id = item.call_id or item.wanted_id
+        elif item.kind == "function_call":
+            item.name = text_at(payload, "name")
+        return item if kind == "reasoning" else self._transcript.start(item)
+
+    def _read_item_done(self, event: JsonObject) -> None:
+        payload = object_at(event, "item")
+        slot = self._slot_at(event)
+        if not payload:
+            self.counts["malformed"] += 1
+        elif slot is None or not _same_item(slot, payload):
+            self._close_slot(self._open_slot(event, payload), payload)
+        elif slot.closed:
+            self.counts["duplicate"] += 1
+        else:
+            self._close_slot(slot, payload)
+
+    def _close_slot(self, slot: Slot, payload: JsonObject) -> None:
+        """Close an item by its own payload, which wins over what was streamed (C5)."""
+        slot.closed = True
+        item, kind = slot.item, slot.kind
+        if item is None:
+            if text_at(payload, "encrypted_content"):
+                self._transcript.carry(dict(payload))
+            return
+        item.native = native_part(kind, payload)
+        text = payload_text(kind, payload)
+        match kind:
+            case "message":
+                item.annotations = payload_annotations(payload) or item.annotations
+                self._refused = self._refused or is_refusal(payload)
+                self._transcript.done(item, slot.reconciled_text if text is None else text)
+            case "reasoning":
+                self._close_reasoning(slot, item, payload, text)
+            case "server":
+                self._close_server_tool(item, payload)
+            case _:
+                whole = text_at(payload, "status") != "incomplete"
+                self._close_call(slot, item, text, whole=whole)
+
+    def _close_reasoning(self, slot: Slot, item: Item, payload: JsonObject, text: str | None) -> None:
+        text = text or slot.reconciled_text
+        if item.started or text:
+            self._transcript.done(item, text)
+        elif text_at(payload, "encrypted_content"):
+            self._transcript.drop(item, dict(payload))
+        else:
+            self._transcript.drop(item)
+
+    def _close_call(self, slot: Slot, item: Item, text: str | None, *, whole: bool) -> None:
+        arguments = slot.reconciled_text or item.text if text is None else text
+        if not whole:
+            self._transcript.fail(item, incomplete_arguments())
+        elif slot.kind == "custom_call":
+            self._transcript.done(item, wrap_custom_input(arguments))
+        else:
+            self._transcript.done(item, arguments)
+
+    def _close_server_tool(self, item: Item, payload: JsonObject) -> None:
+        self._transcript.done(item, server_arguments(payload))
+        result = server_result(payload)
+        if result is not None:
+            output = self._transcript.notice("function_call_output", call_id=item.call_id or item.item_id)
+            output.origin = "provider"
+            failed = text_at(payload, "status") in ("failed", "incomplete") or bool(payload.get("error"))
+            self._transcript.done(output, result, success=not failed)
+
+    # Deltas
+
+    def _read_text_delta(self, event: JsonObject) -> None:
+        slot = self._slot_for(event, "message")
+        if slot is not None and slot.item is not None:
+            self._transcript.delta(slot.item, text_at(event, "delta"))
+
+    def _read_refusal_delta(self, event: JsonObject) -> None:
+        self._refused = True
+        self._read_text_delta(event)
+
+    def _read_summary_delta(self, event: JsonObject) -> None:
+        slot = self._slot_for(event, "reasoning")
+        text = text_at(event, "delta")
+        if slot is None or slot.item is None or not text:
+            return
+        if not slot.summarised:
+            slot.summarised = True
+            slot.part_texts.clear()
+        raw_was_shown = slot.summary_index is None and slot.item.started
+        if raw_was_shown:
+            return  # it cannot be unsaid; the finished item will hold the summary alone (C5)
+        index = index_at(event, "summary_index") or 0
+        if slot.summary_index is not None and index != slot.summary_index:
+            text = "\n\n" + text
+        slot.summary_index = index
+        self._transcript.delta(slot.item, text)
+
+    def _read_raw_delta(self, event: JsonObject) -> None:
+        slot = self._slot_for(event, "reasoning")
+        if slot is not None and slot.item is not None and not slot.summarised:
+            self._transcript.delta(slot.item, text_at(event, "delta"))
+
+    def _read_call_delta(self, event: JsonObject) -> None:
+        slot = self._slot_at(event)
+        if slot is None or slot.closed or slot.item is None or slot.kind not in ("call", "custom_call"):
+            self.counts["unknown_delta"] += 1
+        else:
+            self._transcript.delta(slot.item, text_at(event, "delta"))
+
+    def _read_part_done(self, event: JsonObject) -> None:
+        slot = self._slot_at(event)
+        if slot is None or slot.closed:
+            return
+        summary = text_at(event, "type") == "response.reasoning_summary_text.done"
+        if slot.summarised and not summary:
+            return
+        if summary and not slot.summarised:
+            slot.summarised = True
+            slot.part_texts.clear()
+        for key in ("text", "refusal", "arguments", "input"):
+            if isinstance(event.get(key), str):
+                index = index_at(event, "summary_index" if summary else "content_index") or 0
+                slot.part_texts[index] = event[key]
+
+    def _read_annotation(self, event: JsonObject) -> None:
+        slot = self._slot_for(event, "message")
+        if slot is not None and slot.item is not None:
+            slot.item.annotations.append(event.get("annotation"))
+
+    def _read_quietly(self, _event: JsonObject) -> None:
+        """A part begins or ends: its text comes, or came, by events of its own."""
+
+    # Finding
+
+    def _slot_at(self, event: JsonObject) -> Slot | None:
+        index = index_at(event, "output_index")
+        if index is not None:
+            return self._slots.get(index)
+        wanted = text_at(event, "item_id") or text_at(object_at(event, "item"), "id")
+        return next((slot for slot in reversed(self._all_slots) if wanted and slot.provider_id == wanted), None)
+
+    def _slot_for(self, event: JsonObject, kind: SlotKind) -> Slot | None:
+        """Find the item of a text delta; made if absent (its `added` may have been null, or lost)."""
+        slot = self._slot_at(event)
+        if slot is None:
+            slot = self._open_slot(event, {"type": kind, "id": text_at(event, "item_id")})
+        if slot.kind != kind or slot.closed:
+            self.counts["unknown_delta"] += 1
+            return None
+        return slot
+
+    # Ends
+
+    def _reconcile_output(self, response: JsonObject) -> None:
+        """Close what the final response has finished, and tell what of it the stream never had."""
+        told = list(self._all_slots)
+        for place, payload in enumerate(objects_at(response, "output")):
+            slot = self._told_slot(told, place, payload)
+            if slot is None:
+                slot = self._open_slot({}, payload)
+            else:
+                told.remove(slot)
+            if not slot.closed:
+                self._close_slot(slot, payload)
+
+    def _told_slot(self, told: list[Slot], place: int, payload: JsonObject) -> Slot | None:
+        kind, own_id, call_id = kind_of(payload), text_at(payload, "id"), text_at(payload, "call_id")
+        alike = [slot for slot in told if slot.kind == kind]
+        text = payload_text(kind, payload)
+        ways: tuple[Callable[[Slot], bool], ...] = (
+            lambda slot: bool(own_id) and slot.provider_id == own_id,
+            lambda slot: bool(call_id) and slot.call_id == call_id,
+            lambda slot: self._slots.get(place) is slot,
+            lambda slot: slot.item is not None and slot.item.text == text,
+        )
+        return next((slot for fits in ways for slot in alike if fits(slot)), None)
+
+    def _close_open(self, *, cut: bool) -> None:
+        """Close what is still open with what there is; calls only if they are whole (C11)."""
+        for slot in self._all_slots:
+            item = slot.item
+            if slot.closed or item is None:
+                continue
+            slot.closed = True
+            if slot.kind in ("call", "custom_call"):
+                finished = bool(slot.part_texts)  # its arguments were announced as complete
+                self._close_call(slot, item, None, whole=finished or not cut or self._is_whole(slot, item))
+            elif slot.kind == "reasoning" and not item.started and not slot.reconciled_text:
+                self._transcript.drop(item)
+            else:
+                self._transcript.done(item, slot.reconciled_text)
+
+    def _is_whole(self, slot: Slot, item: Item) -> bool:
+        return slot.kind == "call" and item.is_whole_call
+
+    _EVENTS: ClassVar[Mapping[str, Callable[["OpenAIResponses", JsonObject], None]]] = {
+        "response.output_text.delta": _read_text_delta,
+        "response.function_call_arguments.delta": _read_call_delta,
+        "response.custom_tool_call_input.delta": _read_call_delta,
+        "response.reasoning_summary_text.delta": _read_summary_delta,
+        "response.reasoning_text.delta": _read_raw_delta,
+        "response.refusal.delta": _read_refusal_delta,
+        "response.output_text.annotation.added": _read_annotation,
+        "response.output_text.done": _read_part_done,
+        "response.refusal.done": _read_part_done,
+        "response.reasoning_summary_text.done": _read_part_done,
+        "response.reasoning_text.done": _read_part_done,
+        "response.function_call_arguments.done": _read_part_done,
+        "response.custom_tool_call_input.done": _read_part_done,
+        "response.content_part.added": _read_quietly,
+        "response.content_part.done": _read_quietly,
+        "response.reasoning_part.added": _read_quietly,
+        "response.reasoning_part.done": _read_quietly,
+        "response.reasoning_summary_part.added": _read_quietly,
+        "response.reasoning_summary_part.done": _read_quietly,
+        "response.output_item.added": _read_added,
+        "response.output_item.done": _read_item_done,
+        "response.created": _read_progress,
+        "response.queued": _read_progress,
+        "response.in_progress": _read_progress,
+        "response.completed": _read_completed,
+        "response.incomplete": _read_incomplete,
+        "response.failed": _read_failed,
+        "response.cancelled": _read_cancelled,
+        "error": _read_error,
+    }
+
+
+def _same_item(slot: Slot, payload: JsonObject) -> bool:
+    """Tell whether a payload at a slot's place is that slot's item: ids rotate, so its kind and its call decide."""
+    call_id = text_at(payload, "call_id")
+    return slot.kind == kind_of(payload) and (not call_id or not slot.call_id or slot.call_id == call_id)
