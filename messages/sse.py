@@ -10,7 +10,7 @@ import re
 import attrs
 
 MAX_EVENT_CHARACTERS = 64 * 1024 * 1024
-"""One event must not be able to take the process's memory; a generated image inside an event is 1–10 MB."""
+"""One event must not be able to take the process's memory; a generated image inside an event is 1 to 10 MB."""
 
 _LINE_END = re.compile(r"\r\n|\n|\r")  # not str.splitlines: that one also splits at characters that JSON may contain
 
@@ -27,8 +27,19 @@ class ServerSentEvent:
 class SseParser:
     """Turns the pieces of one SSE body into its events."""
 
-    __slots__ = ("_after_cr", "_data", "_decode", "_line", "_line_length", "_limit", "_name", "_size", "_started",
-                 "last_id", "retry")  # fmt: skip
+    __slots__ = (
+        "_after_cr",
+        "_data",
+        "_decode",
+        "_limit",
+        "_line",
+        "_line_length",
+        "_name",
+        "_size",
+        "_started",
+        "last_id",
+        "retry",
+    )  # fmt: skip
 
     def __init__(self, *, max_event_characters: int = MAX_EVENT_CHARACTERS) -> None:
         self.last_id = ""

@@ -212,7 +212,7 @@ class Adapter(ABC):
         """Understand `[DONE]`; only chat streams say it."""
         self.counts["unknown_event"] += 1
 
-    def _settle(self) -> None:
+    def _settle(self) -> None:  # noqa: B027 - most providers have nothing to settle
         """Close the items that are finished although nothing has said so yet, before the others are given up."""
 
     # What they share

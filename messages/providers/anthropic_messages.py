@@ -283,7 +283,8 @@ class AnthropicMessages(Adapter):
         if any(is_object(block) and "thinking" in text_at(block, "type") for block in self.unclaimed_blocks):
             self._transcript.done(self._transcript.notice("reasoning"))
 
-    _EVENTS: ClassVar[Mapping[str, Callable[["AnthropicMessages", JsonObject], None]]] = {
+    # `...` stands for (self, event): inside its own body the class has no name that a checker takes for self.
+    _EVENTS: ClassVar[Mapping[str, Callable[..., None]]] = {
         "content_block_delta": _read_delta,
         "content_block_start": _read_block_start,
         "content_block_stop": _read_block_stop,
@@ -293,7 +294,7 @@ class AnthropicMessages(Adapter):
         "ping": _read_ping,
         "error": _read_error,
     }
-    _DELTAS: ClassVar[Mapping[str, Callable[["AnthropicMessages", Block, JsonObject], bool]]] = {
+    _DELTAS: ClassVar[Mapping[str, Callable[..., bool]]] = {  # (self, block, delta)
         "text_delta": _add_text,
         "thinking_delta": _add_thinking,
         "input_json_delta": _add_input,

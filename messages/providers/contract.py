@@ -1,4 +1,4 @@
-"""The contract of a StreamEvent stream (C1–C6), as a checker that names the first event that breaks it.
+"""The contract of a StreamEvent stream (C1 to C6), as a checker that names the first event that breaks it.
 
 For the tests of anybody who writes an adapter: `check_contract(events)` is silent or raises `ContractError`.
 """

@@ -66,7 +66,12 @@ _RETRYABLE_STATUS = frozenset({408, 409, 425, 429})  # beside all from 500 up
 
 
 def read_error(payload: object) -> ErrorInfo:
-    """Make an ErrorInfo of a provider's error object, whichever of its fields are there."""
+    """Make an ErrorInfo of a provider's error object, whichever of its fields are there.
+
+    An object that is only the wrapping of one (`{"type": "error", "error": {...}}`) is unwrapped.
+    """
+    if is_object(payload) and is_object(payload.get("error")):
+        payload = payload["error"]
     fields: JsonObject = payload if is_object(payload) else {"message": bare_text(payload)}
     code = bare_text(fields.get("code")) or bare_text(fields.get("type")) or PROVIDER_ERROR
     message = bare_text(fields.get("message")) or f"the provider reported {code}"

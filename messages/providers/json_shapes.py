@@ -5,7 +5,7 @@ that, so the adapters never index into a provider's event: they ask here.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias, TypeGuard, cast
+from typing import Any, TypeAlias, TypeGuard
 
 JsonObject: TypeAlias = Mapping[str, Any]
 
@@ -32,8 +32,8 @@ def object_at(source: JsonObject, key: str) -> JsonObject:
 
 def list_at(source: JsonObject, key: str) -> list[Any]:
     """Give the array under a key, an empty one for anything that is none."""
-    value = source.get(key)
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    value: list[Any] | object = source.get(key)
+    return value if isinstance(value, list) else []
 
 
 def objects_at(source: JsonObject, key: str) -> Iterator[JsonObject]:

@@ -202,7 +202,7 @@ class OpenAIChat(Adapter):
                 self._transcript.drop(item)
 
     def _settle(self) -> None:
-        """A call that others have followed, and whose arguments nothing can be added to, is finished."""
+        """Finish the calls that others have followed and to whose arguments nothing can be added."""
         for item in self._calls_in_order[:-1]:
             if item.started and not item.closed and item.is_whole_call:
                 self._transcript.done(item)

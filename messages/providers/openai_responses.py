@@ -9,7 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from turnwire.messages.providers.adapter import Adapter
-from turnwire.messages.providers.endings import RESPONSES_INCOMPLETE_REASONS, incomplete_arguments, read_error
+from turnwire.messages.providers.endings import (
+    RESPONSES_INCOMPLETE_REASONS,
+    FinishReason,
+    incomplete_arguments,
+    read_error,
+)
 from turnwire.messages.providers.json_shapes import JsonObject, index_at, is_object, object_at, objects_at, text_at
 from turnwire.messages.providers.responses_items import (
     Slot,
@@ -78,7 +83,7 @@ class OpenAIResponses(Adapter):
         self._reconcile_output(response)
         self._close_open(cut=True)
         called = any(slot.kind in ("call", "custom_call") and slot.item is not None for slot in self._all_slots)
-        reason = "refusal" if self._refused else "tool_calls" if called else "stop"
+        reason: FinishReason = "refusal" if self._refused else "tool_calls" if called else "stop"
         self._complete(reason, text_at(response, "status") or "completed")
 
     def _read_incomplete(self, event: JsonObject) -> None:
@@ -261,7 +266,7 @@ class OpenAIResponses(Adapter):
             slot.item.annotations.append(event.get("annotation"))
 
     def _read_quietly(self, _event: JsonObject) -> None:
-        """A part begins or ends: its text comes, or came, by events of its own."""
+        """Pass over a part's beginning or end: its text comes, or came, by events of its own."""
 
     # Finding
 
@@ -326,7 +331,8 @@ class OpenAIResponses(Adapter):
     def _is_whole(self, slot: Slot, item: Item) -> bool:
         return slot.kind == "call" and item.is_whole_call
 
-    _EVENTS: ClassVar[Mapping[str, Callable[["OpenAIResponses", JsonObject], None]]] = {
+    # `...` stands for (self, event): inside its own body the class has no name that a checker takes for self.
+    _EVENTS: ClassVar[Mapping[str, Callable[..., None]]] = {
         "response.output_text.delta": _read_text_delta,
         "response.function_call_arguments.delta": _read_call_delta,
         "response.custom_tool_call_input.delta": _read_call_delta,

@@ -1,4 +1,4 @@
-"""The items of a response as they are told: started once, closed once, with deltas that add up (C1–C6, C11).
+"""The items of a response as they are told: started once, closed once, with deltas that add up (C1 to C6, C11).
 
 An adapter understands its provider; this room knows the grammar of what we say. Whatever an adapter asks for, the
 events that come out begin with one response_start, name each item once, close it once, and stop at the terminal.
@@ -39,8 +39,19 @@ class Item:
     """One item: what is known of it, and how far it has been told."""
 
     __slots__ = (
-        "annotations", "before", "call_id", "kind", "item_id", "name", "native", "origin", "parts", "position",
-        "started", "closed", "wanted_id",
+        "annotations",
+        "before",
+        "call_id",
+        "closed",
+        "item_id",
+        "kind",
+        "name",
+        "native",
+        "origin",
+        "parts",
+        "position",
+        "started",
+        "wanted_id",
     )  # fmt: skip
 
     def __init__(self, kind: Kind, position: int, wanted_id: str, before: list[Any]) -> None:
