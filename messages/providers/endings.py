@@ -12,6 +12,8 @@ STREAM_TRUNCATED = "STREAM_TRUNCATED"
 """The code of a stream that ended with no terminal (C8)."""
 INCOMPLETE_ARGUMENTS = "INCOMPLETE_ARGUMENTS"
 """The code of a tool call that was cut off: no tool may run on half a call (C11)."""
+CONNECTION_FAILED = "CONNECTION_FAILED"
+"""The code of a provider that could not be reached."""
 PROVIDER_ERROR = "PROVIDER_ERROR"
 """The code of an error to which the provider gave none."""
 
@@ -58,6 +60,7 @@ _RETRYABLE = frozenset(
         "service_unavailable",
         "server_overloaded",
         "vector_store_timeout",
+        CONNECTION_FAILED,
     }
 )
 """Codes that speak of the provider's state, not of our request: the same request may pass later."""

@@ -18,6 +18,11 @@ def is_object(value: object) -> TypeGuard[JsonObject]:
     return isinstance(value, Mapping)
 
 
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Tell whether a JSON value is an array."""
+    return isinstance(value, list)
+
+
 def text_at(source: JsonObject, key: str) -> str:
     """Give the text under a key, "" for anything that is none."""
     value = source.get(key)
@@ -32,8 +37,8 @@ def object_at(source: JsonObject, key: str) -> JsonObject:
 
 def list_at(source: JsonObject, key: str) -> list[Any]:
     """Give the array under a key, an empty one for anything that is none."""
-    value: list[Any] | object = source.get(key)
-    return value if isinstance(value, list) else []
+    value = source.get(key)
+    return value if is_list(value) else []
 
 
 def objects_at(source: JsonObject, key: str) -> Iterator[JsonObject]:

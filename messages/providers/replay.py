@@ -58,7 +58,8 @@ def chat_messages(items: Iterable[FinalItem]) -> list[dict[str, Any]]:
             case FinalMessage(origin="user" | "system" as role):
                 messages.append({"role": role, "content": item.content})
             case FinalMessage():
-                _assistant(messages, data)["content"] = item.content
+                message = _assistant(messages, data)
+                message["content"] = message.get("content", "") + item.content
             case FinalReasoning():
                 _assistant(messages, data)
             case FinalFunctionCall(origin=origin) if origin != "provider":

@@ -7,7 +7,7 @@ No timeouts beyond the connection's own: a model may think for minutes, and call
 """
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
@@ -19,7 +19,7 @@ from turnwire.messages.errors import TurnwireError
 from turnwire.messages.events import StreamEvent
 from turnwire.messages.json_text import parse_json
 from turnwire.messages.providers import Adapter
-from turnwire.messages.providers.endings import is_retryable
+from turnwire.messages.providers.endings import CONNECTION_FAILED, is_retryable
 from turnwire.messages.providers.json_shapes import JsonObject, is_object
 from turnwire.runtime.providers.endpoints import Endpoint, RequestBody
 from turnwire.runtime.providers.streams import adapt_stream
@@ -49,16 +49,19 @@ class ConnectRetry:
 class ProviderHttpError(TurnwireError):
     """The provider refused the request, or could not be reached. For whoever sent it; holds no key."""
 
-    def __init__(self, problem: str, *, status: int | None = None, body: JsonObject | None = None):
+    def __init__(self, problem: str, *, body: JsonObject | None, status: int | None = None):
         self.status = status
-        self.body = body or {"code": status or "CONNECTION_FAILED", "message": problem}
-        """The provider's error object, or one that says the same."""
+        self.body = body
+        """The provider's error object, or one that says the same; None for an answer that broke off."""
         super().__init__(problem)
 
 
 @asynccontextmanager
-async def open_client() -> AsyncIterator[httpx.AsyncClient]:
-    """Open an HTTP client with the patience that model streams need. It follows no redirects: they would take the key along."""
+async def open_client() -> AsyncGenerator[httpx.AsyncClient, None]:
+    """Open an HTTP client with the patience that model streams need.
+
+    It follows no redirects: they would take the key along.
+    """
     async with httpx.AsyncClient(timeout=httpx.Timeout(None, connect=CONNECT_SECONDS)) as client:
         yield client
 
@@ -100,8 +103,8 @@ async def stream_body(
         except httpx.TransportError as exc:
             # `from None`: the foreign error holds the request, and the request its key.
             if begun:
-                raise ProviderHttpError(f"the connection broke: {type(exc).__name__}") from None
-            refusal = _Refusal(error=ProviderHttpError(f"no connection: {type(exc).__name__}"), retryable=True)
+                raise ProviderHttpError(f"the connection broke: {type(exc).__name__}", body=None) from None
+            refusal = _unreachable(f"no connection: {type(exc).__name__}")
         if not refusal.retryable or attempt >= retry.attempts:
             raise refusal.error
         attempt += 1
@@ -114,6 +117,11 @@ class _Refusal:
     error: ProviderHttpError
     retryable: bool
     asked: float | None = None
+
+
+def _unreachable(problem: str) -> _Refusal:
+    error = ProviderHttpError(problem, body={"code": CONNECTION_FAILED, "message": problem})
+    return _Refusal(error=error, retryable=True)
 
 
 async def _read_refusal(response: httpx.Response, endpoint: Endpoint) -> _Refusal:
@@ -135,8 +143,9 @@ def _error_object(text: str, status: int) -> JsonObject:
         document: Any = parse_json(text)
     except ValueError:
         document = None
-    if is_object(document):
-        return document
+    error = document.get("error", document) if is_object(document) else None
+    if is_object(error):
+        return error if error.get("code") or error.get("type") else {**error, "code": status}
     return {"code": status, "message": f"the provider answered {status}", "body": text[:1000]}
 
 

@@ -12,7 +12,7 @@ from turnwire.messages.providers import Adapter
 from turnwire.messages.providers.json_shapes import JsonObject, is_object
 from turnwire.messages.sse import SseParser
 
-Piece: TypeAlias = bytes | bytearray | memoryview | str | JsonObject | object
+Piece: TypeAlias = bytes | bytearray | str | JsonObject | object
 """One thing a source gives. `object` is an event object of the openai or anthropic SDK."""
 
 
@@ -25,10 +25,10 @@ class PieceReader:
 
     def read(self, piece: Piece) -> list[StreamEvent]:
         """Take one piece. Raises ValueError if an SSE event grows past all measure."""
-        if isinstance(piece, bytes | bytearray | memoryview):
-            return self._read_body(bytes(piece))
-        if isinstance(piece, str):
+        if isinstance(piece, bytes | str):
             return self._read_body(piece)
+        if isinstance(piece, bytearray):
+            return self._read_body(bytes(piece))
         return self._adapter.feed(as_event(piece))
 
     def end(self) -> list[StreamEvent]:
