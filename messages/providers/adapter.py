@@ -10,8 +10,8 @@ import secrets
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, cast
 
 import attrs
 
@@ -60,8 +60,8 @@ def new_trace_context() -> TraceContext:
     return TraceContext(traceparent=f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-01")
 
 
-def _epoch_milliseconds() -> float:
-    return float(time.time_ns() // 1_000_000)
+def _epoch_milliseconds() -> int:
+    return time.time_ns() // 1_000_000
 
 
 class Adapter(ABC):
@@ -102,8 +102,6 @@ class Adapter(ABC):
         self._after = after
         self._show_server_tools = show_server_tools
         self._now = now
-        self._new_event_id = new_event_id or self._next_event_id
-        self._events = after.events if after else 0
         self._trace_context = trace_context or (after.trace_context if after else new_trace_context())
         self._iteration = after.iteration + 1 if after else 0
         self._started = False
@@ -115,7 +113,8 @@ class Adapter(ABC):
             used_ids=after.used_ids if after else (),
             data_format=self.FORMAT,
             now=now,
-            new_event_id=self._new_event_id,
+            new_event_id=new_event_id,
+            events_before=after.events if after else 0,
             trace_context=self._trace_context,
         )
         self._prepare()
@@ -140,7 +139,7 @@ class Adapter(ABC):
         return Continuation(
             iteration=self._iteration,
             used_ids=frozenset(self._transcript.used_ids),
-            events=self._events,
+            events=self._transcript.events,
             usage=self.usage,
             trace_context=self._trace_context,
         )
@@ -155,9 +154,12 @@ class Adapter(ABC):
         if self._ended:
             self.counts["after_end"] += 1
             return []
-        self._begin()
+        if not self._started:
+            self._begin()
         if is_object(event):
             self._read(event)
+        elif isinstance(event, Mapping):
+            self._read(dict(cast("Mapping[str, Any]", event)))
         else:
             self.counts["malformed"] += 1
         return self._transcript.take()
@@ -295,7 +297,3 @@ class Adapter(ABC):
                 served_model=self.served_model or None,
             )
         )
-
-    def _next_event_id(self) -> str:
-        self._events += 1
-        return f"{self.run_id}-e{self._events}"

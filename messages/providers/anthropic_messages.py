@@ -34,6 +34,9 @@ class AnthropicMessages(Adapter):
         self._stop_reason = ""
 
     def _read(self, event: JsonObject) -> None:
+        if event.get("type") == "content_block_delta":  # nineteen of twenty
+            self._read_delta(event)
+            return
         read = self._EVENTS.get(text_at(event, "type"))
         if read is None:
             self.counts["unknown_event"] += 1
@@ -285,7 +288,6 @@ class AnthropicMessages(Adapter):
 
     # `...` stands for (self, event): inside its own body the class has no name that a checker takes for self.
     _EVENTS: ClassVar[Mapping[str, Callable[..., None]]] = {
-        "content_block_delta": _read_delta,
         "content_block_start": _read_block_start,
         "content_block_stop": _read_block_stop,
         "message_start": _read_message_start,

@@ -39,13 +39,11 @@ def content_fragments(delta: JsonObject) -> Iterator[Fragment]:
 
 def reasoning_text(delta: JsonObject) -> str:
     """Give the reasoning of a delta, from the first of three fields that has any: some hosts send two copies."""
-    return (
-        text_at(delta, "reasoning_content")
-        or text_at(delta, "reasoning")
-        or "".join(
-            text_at(detail, "text") or text_at(detail, "summary") for detail in objects_at(delta, "reasoning_details")
-        )
-    )
+    text = text_at(delta, "reasoning_content") or text_at(delta, "reasoning")
+    if text or not delta.get("reasoning_details"):
+        return text
+    details = objects_at(delta, "reasoning_details")
+    return "".join(text_at(detail, "text") or text_at(detail, "summary") for detail in details)
 
 
 def call_key(call: JsonObject, position: int) -> CallKey:

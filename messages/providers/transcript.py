@@ -102,10 +102,13 @@ class Transcript:
         used_ids: Iterable[str],
         data_format: str,
         now: Callable[[], float],
-        new_event_id: Callable[[], str],
+        new_event_id: Callable[[], str] | None,
+        events_before: int,
         trace_context: TraceContext,
     ) -> None:
         self.used_ids = set(used_ids)
+        self.events = events_before
+        """How many events the run has had so far."""
         self._run_id = run_id
         self._iteration = iteration
         self._data_format = data_format
@@ -124,9 +127,10 @@ class Transcript:
 
     def tell(self, payload: Payload) -> None:
         """Put a payload into its envelope."""
+        self.events += 1
         self._told.append(
             StreamEvent(
-                event_id=self._new_event_id(),
+                event_id=f"{self._run_id}-e{self.events}" if self._new_event_id is None else self._new_event_id(),
                 timestamp=self._now(),
                 run_id=self._run_id,
                 trace_context=self._trace_context,
