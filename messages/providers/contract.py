@@ -39,28 +39,18 @@ class ContractError(AssertionError):
 
 def check_contract(events: Iterable[StreamEvent], *, continued: bool = False) -> None:
     """Check one response from its start to its terminal; `continued` for a later iteration of a tool loop."""
-    checker = _Checker(continued=continued)
-    position = 0
+    checker = ContractChecker(continued=continued)
     for event in events:
-        try:
-            checker.push(event)
-        except _BrokenRuleError as broken:
-            raise ContractError(broken.rule, position, event.event_id, broken.problem) from None
-        position += 1
-    try:
-        checker.end()
-    except _BrokenRuleError as broken:
-        raise ContractError(broken.rule, position, None, broken.problem) from None
+        checker.push(event)
+    checker.end()
 
 
-class _BrokenRuleError(Exception):
-    def __init__(self, rule: str, problem: str):
-        self.rule, self.problem = rule, problem
-        super().__init__(problem)
+class ContractChecker:
+    """Checks a response event by event, for streams that are still running."""
 
-
-class _Checker:
-    def __init__(self, *, continued: bool) -> None:
+    def __init__(self, *, continued: bool = False) -> None:
+        self._position = -1
+        self._event_id: str | None = None
         self._started = continued
         self._run_id = ""
         self._ended = False
@@ -69,6 +59,9 @@ class _Checker:
         self._closed: set[str] = set()
 
     def push(self, event: StreamEvent) -> None:
+        """Take the next event. Raises ContractError if it may not come here, InvalidEventError if it is malformed."""
+        self._position += 1
+        self._event_id = event.event_id
         check_event(event)
         self._check_envelope(event)
         payload = event.payload
@@ -94,6 +87,9 @@ class _Checker:
                 pass
 
     def end(self) -> None:
+        """Take the end of the stream. Raises ContractError if something is missing."""
+        self._position += 1
+        self._event_id = None
         self._require(self._started, "C1", "no response_start")
         self._require(self._ended, "C3", "no terminal")
 
@@ -117,7 +113,7 @@ class _Checker:
 
     def _require(self, holds: bool, rule: str, problem: str) -> None:
         if not holds:
-            raise _BrokenRuleError(rule, problem)
+            raise ContractError(rule, self._position, self._event_id, problem)
 
 
 def _text_of(final: FinalItem) -> str | None:

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
-from turnwire.messages.json_text import dump_json
-
 Content: TypeAlias = Literal["text", "tool_arguments"]
 Event: TypeAlias = dict[str, Any]
 
@@ -24,22 +22,21 @@ def _pieces(content: Content, deltas: int) -> list[str]:
 
 
 def _anthropic(content: Content, pieces: list[str]) -> Iterator[Event]:
-    usage = {"input_tokens": 10, "output_tokens": 1}
-    frame = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None}
-    yield {"type": "message_start", "message": {**frame, "stop_sequence": None, "usage": usage}}
-    block = {"type": "text", "text": ""} if content == "text" else {**_ANTHROPIC_CALL}
-    kind, key = ("text_delta", "text") if content == "text" else ("input_json_delta", "partial_json")
+    message: Event = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": []}
+    message |= {"stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 10, "output_tokens": 1}}
+    yield {"type": "message_start", "message": message}
+    block: Event = {"type": "text", "text": ""}
+    kind, key, reason = "text_delta", "text", "end_turn"
+    if content == "tool_arguments":
+        block = {"type": "tool_use", "id": "toolu_1", "name": "write", "input": {}}
+        kind, key, reason = "input_json_delta", "partial_json", "tool_use"
     yield {"type": "content_block_start", "index": 0, "content_block": block}
     for piece in pieces:
         yield {"type": "content_block_delta", "index": 0, "delta": {"type": kind, key: piece}}
     yield {"type": "content_block_stop", "index": 0}
-    reason = "end_turn" if content == "text" else "tool_use"
     delta = {"stop_reason": reason, "stop_sequence": None}
     yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": len(pieces)}}
     yield {"type": "message_stop"}
-
-
-_ANTHROPIC_CALL = {"type": "tool_use", "id": "toolu_1", "name": "write", "input": {}}
 
 
 def _chat(content: Content, pieces: list[str]) -> Iterator[Event]:
@@ -63,30 +60,29 @@ def _chat(content: Content, pieces: list[str]) -> Iterator[Event]:
 
 
 def _responses(content: Content, pieces: list[str]) -> Iterator[Event]:
-    whole = "".join(pieces)
-    response = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [], "status": "in_progress",
-                "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "usage": None}  # fmt: skip
-    steps = _message_steps(whole) if content == "text" else _call_steps(whole)
-    events = [{"type": "response.created", "response": response}, *steps[0]]
-    events += [{"type": steps[1], "item_id": "i_1", "output_index": 0, "content_index": 0, "delta": piece, "logprobs": []}
-               for piece in pieces]  # fmt: skip
-    usage = {"input_tokens": 10, "output_tokens": len(pieces), "total_tokens": 10 + len(pieces),
-             "input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}  # fmt: skip
-    done = {**response, "status": "completed", "output": [steps[2][-1]["item"]], "usage": usage}
-    events += [*steps[2], {"type": "response.completed", "response": done}]
+    response: Event = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "in_progress"}
+    response |= {"output": [], "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "usage": None}
+    before, kind, after = _message_steps("".join(pieces)) if content == "text" else _call_steps("".join(pieces))
+    place: Event = {"item_id": "i_1", "output_index": 0, "content_index": 0}
+    events: list[Event] = [{"type": "response.created", "response": response}, *before]
+    events += [{"type": kind, **place, "delta": piece, "logprobs": []} for piece in pieces]
+    usage: Event = {"input_tokens": 10, "output_tokens": len(pieces), "total_tokens": 10 + len(pieces)}
+    usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+    done = {**response, "status": "completed", "output": [after[-1]["item"]], "usage": usage}
+    events += [*after, {"type": "response.completed", "response": done}]
     yield from ({**event, "sequence_number": number} for number, event in enumerate(events))
 
 
 def _message_steps(whole: str) -> tuple[list[Event], str, list[Event]]:
-    item = {"id": "i_1", "type": "message", "role": "assistant", "status": "in_progress", "content": []}
-    place = {"item_id": "i_1", "output_index": 0, "content_index": 0}
-    part = {"type": "output_text", "text": "", "annotations": []}
-    full = {**item, "status": "completed", "content": [{**part, "text": whole}]}
-    before = [
+    item: Event = {"id": "i_1", "type": "message", "role": "assistant", "status": "in_progress", "content": []}
+    place: Event = {"item_id": "i_1", "output_index": 0, "content_index": 0}
+    part: Event = {"type": "output_text", "text": "", "annotations": []}
+    full: Event = {**item, "status": "completed", "content": [{**part, "text": whole}]}
+    before: list[Event] = [
         {"type": "response.output_item.added", "output_index": 0, "item": item},
         {"type": "response.content_part.added", **place, "part": part},
     ]
-    after = [
+    after: list[Event] = [
         {"type": "response.output_text.done", **place, "text": whole, "logprobs": []},
         {"type": "response.content_part.done", **place, "part": {**part, "text": whole}},
         {"type": "response.output_item.done", "output_index": 0, "item": full},
@@ -95,11 +91,12 @@ def _message_steps(whole: str) -> tuple[list[Event], str, list[Event]]:
 
 
 def _call_steps(whole: str) -> tuple[list[Event], str, list[Event]]:
-    item = {"id": "i_1", "type": "function_call", "status": "in_progress", "call_id": "call_1", "name": "write",
-            "arguments": ""}  # fmt: skip
-    full = {**item, "status": "completed", "arguments": whole}
-    before = [{"type": "response.output_item.added", "output_index": 0, "item": item}]
-    after = [
+    item: Event = {"id": "i_1", "type": "function_call", "call_id": "call_1", "name": "write", "arguments": ""}
+    full: Event = {**item, "status": "completed", "arguments": whole}
+    before: list[Event] = [
+        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "status": "in_progress"}}
+    ]
+    after: list[Event] = [
         {"type": "response.function_call_arguments.done", "item_id": "i_1", "output_index": 0, "arguments": whole},
         {"type": "response.output_item.done", "output_index": 0, "item": full},
     ]
@@ -111,8 +108,3 @@ _MAKERS: Mapping[str, Callable[[Content, list[str]], Iterator[Event]]] = {
     "openai-chat": _chat,
     "openai-responses": _responses,
 }
-
-
-def stream_bytes(events: list[Event]) -> bytes:
-    """Give the events as the SSE body they would have come in."""
-    return b"".join(b"data: " + dump_json(event) + b"\n\n" for event in events)

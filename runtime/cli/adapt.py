@@ -9,7 +9,7 @@ import argparse
 import secrets
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -24,9 +24,8 @@ from turnwire.messages.sse import SseParser
 
 NAME = "adapt"
 SUMMARY = "provider events in, StreamEvents out"
-EXAMPLE = (
-    """printf '{"choices": [{"delta": {"content": "Hi!"}, "finish_reason": "stop"}]}' | turnwire adapt openai-chat"""
-)
+EXAMPLE = """echo '{"choices": [{"delta": {"content": "Hi!"}, "finish_reason": "stop"}]}' \\
+    | turnwire adapt openai-chat"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +75,7 @@ class _Clock:
 
 
 @contextmanager
-def _opened(file: str | None) -> Iterator[BinaryIO]:
+def _opened(file: str | None) -> Generator[BinaryIO, None, None]:
     if file is None or file == "-":
         yield sys.stdin.buffer
     else:
