@@ -42,7 +42,9 @@ def test_c03_c04_c05_hold_on_every_recording(recording: Recording) -> None:
 def test_texts_are_those_that_are_expected(recording: Recording) -> None:
     """Messages hold the text runs of the recording, refusals included; two messages in a row stay two."""
     items = [item for item in recording.expected["items"] if item.get("choice", 0) == 0]
-    expected = "".join((item.get("text") or "") + (item.get("refusal") or "") for item in items if item["kind"] == "message")
+    expected = "".join(
+        (item.get("text") or "") + (item.get("refusal") or "") for item in items if item["kind"] == "message"
+    )
     seen = told(adapt(recording.provider, recording.events))
     assert "".join(seen.texts) == expected
     if recording.provider == "anthropic-messages":
