@@ -1,7 +1,7 @@
 """The recorded provider streams, and what a stream of StreamEvents comes to, in a form that can be compared."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,18 @@ class Recording:
     def final(self) -> dict[str, Any]:
         final: dict[str, Any] = self.expected["final"]
         return final
+
+    def body(self, line_end: str = "\n") -> bytes:
+        """Give the stream as the SSE body that its provider sends; a chat stream ends with its marker, if it ends."""
+        blocks: list[str] = []
+        for event in self.events:
+            lines = [f"data: {json.dumps(event, ensure_ascii=False)}", "", ""]
+            if self.provider != "openai-chat":
+                lines.insert(0, f"event: {event.get('type')}")
+            blocks.append(line_end.join(lines))
+        if self.provider == "openai-chat" and self.final["status"] not in ("truncated", "error"):
+            blocks.append(line_end.join(["data: [DONE]", "", ""]))
+        return "".join(blocks).encode()
 
 
 @attrs.frozen(kw_only=True)
@@ -109,16 +121,3 @@ def told(events: Iterable[StreamEvent]) -> Told:
         status=response.status,
         error_code=response.error.code if response.error else None,
     )
-
-
-def as_sse(provider: str, events: Iterable[Mapping[str, Any]], *, line_end: str = "\n") -> bytes:
-    """Give a stream as the SSE body that its provider sends."""
-    blocks: list[str] = []
-    for event in events:
-        lines = [f"data: {json.dumps(event, ensure_ascii=False)}", "", ""]
-        if provider != "openai-chat":
-            lines.insert(0, f"event: {event.get('type')}")
-        blocks.append(line_end.join(lines))
-    if provider == "openai-chat" and not any("error" in event for event in events):
-        blocks.append(line_end.join(["data: [DONE]", "", ""]))
-    return "".join(blocks).encode()

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.kit.mutations import join_deltas, recut, rename_ids, split_deltas, with_pings, with_strangers
-from tests.kit.recordings import ALL, Recording, adapt, as_sse, each_recording, make_adapter, told
+from tests.kit.recordings import ALL, Recording, adapt, each_recording, make_adapter, told
 from turnwire.messages import StreamEvent
 from turnwire.messages.events import Heartbeat
 from turnwire.messages.providers import ADAPTERS
@@ -29,11 +29,7 @@ def from_bytes(provider: str, pieces: Any, **options: Any) -> list[StreamEvent]:
 def test_c15_recut_at_random_bytes(recording: Recording, line_end: str) -> None:
     """The SSE body cut anywhere, in characters and line ends too, gives the same StreamEvents as its events."""
     rng = random.Random(recording.name)
-    body = as_sse(recording.provider, recording.events, line_end=line_end)
-    ended = recording.provider == "openai-chat" and recording.final["status"] == "truncated"
-    if ended:
-        body = body.removesuffix(f"data: [DONE]{line_end}{line_end}".encode())
-    pieces = recut(body, rng, pieces=len(recording.events) * 3)
+    pieces = recut(recording.body(line_end), rng, pieces=len(recording.events) * 3)
     trace = make_adapter(recording.provider)._trace_context
     assert from_bytes(recording.provider, pieces, trace_context=trace) == adapt(
         recording.provider, recording.events, trace_context=trace
