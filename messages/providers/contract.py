@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from turnwire.messages.event_codec import check_event
 from turnwire.messages.events import (
     FinalFunctionCall,
-    FinalFunctionCallOutput,
     FinalItem,
     FinalMessage,
     FinalReasoning,
@@ -122,7 +121,5 @@ def _text_of(final: FinalItem) -> str | None:
             return final.content
         case FinalFunctionCall():
             return final.arguments
-        case FinalFunctionCallOutput():
-            return final.output
         case _:
-            return None
+            return None  # an output comes whole, with its item_done

@@ -198,8 +198,8 @@ class Transcript:
         final = sent if text is None else text
         if item.kind == "function_call" and not final.strip():
             final = "{}"  # C11
-        if final != sent and final.startswith(sent):
-            self.delta(item, final[len(sent) :])
+        if final != sent and final.startswith(sent) and item.kind != "function_call_output":
+            self.delta(item, final[len(sent) :])  # outputs come whole: nobody watches them grow
         self._close(item)
         self.tell(ItemDone(item_id=item.item_id, final_item=self._final(item, final, success)))
 

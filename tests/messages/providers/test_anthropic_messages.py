@@ -206,8 +206,8 @@ def test_c17_server_tools_are_hidden_or_shown() -> None:
     assert call == {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "q"}}
     assert result["content"] == [{"url": "u"}]
     shown = lines(*events, show_server_tools=True)
-    assert shown[:6] == ["start function_call web_search", 'delta {"query":"q"}', 'done call web_search {"query":"q"}',
-                         "start function_call_output", 'delta [{"url":"u"}]', 'done output [{"url":"u"}]']  # fmt: skip
+    assert shown[:5] == ["start function_call web_search", 'delta {"query":"q"}', 'done call web_search {"query":"q"}',
+                         "start function_call_output", 'done output [{"url":"u"}]']  # fmt: skip
     assert shown[-1] == "end complete stop"
 
 

@@ -271,4 +271,4 @@ def test_c17_server_tools_are_shown_on_request() -> None:
     call, output = finals(told)
     assert (call.origin, output.origin) == ("provider", "provider")
     assert brief(told)[1:] == ["start function_call ask", 'delta {"q":1}', 'done call ask {"q":1}',
-                               "start function_call_output", "delta 42", "done output 42", "end complete stop"]  # fmt: skip
+                               "start function_call_output", "done output 42", "end complete stop"]  # fmt: skip
