@@ -36,8 +36,9 @@ from turnwire.messages.providers.endings import (
     read_error,
     truncated,
 )
+from turnwire.messages.providers.item import Item
 from turnwire.messages.providers.json_shapes import JsonObject, is_object
-from turnwire.messages.providers.transcript import Item, Transcript
+from turnwire.messages.providers.transcript import Transcript
 from turnwire.messages.providers.usage import add_usage
 
 DONE_MARKER = "[DONE]"
@@ -93,11 +94,15 @@ class Adapter(ABC):
         """What was not understood or came too late, by kind (C7)."""
         self.provider_response_id = ""
         self.served_model = ""
-        self._thread_id = thread_id
-        self._turn_id = turn_id or run_id
-        self._model_id = model_id
-        self._provider_id = self.FORMAT if provider_id is None else provider_id
-        self._agent_id = agent_id
+        self._response_start = ResponseStart(
+            response_id=run_id,
+            turn_id=turn_id or run_id,
+            thread_id=thread_id,
+            model_id=model_id,
+            provider_id=self.FORMAT if provider_id is None else provider_id,
+            agent_id=agent_id,
+            created_at=0,  # told by the clock when it is sent
+        )
         self._prompt = prompt
         self._after = after
         self._show_server_tools = show_server_tools
@@ -107,16 +112,7 @@ class Adapter(ABC):
         self._started = False
         self._ended = False
         self._usage: Usage | None = None
-        self._transcript = Transcript(
-            run_id=run_id,
-            iteration=self._iteration,
-            used_ids=after.used_ids if after else (),
-            data_format=self.FORMAT,
-            now=now,
-            new_event_id=new_event_id,
-            events_before=after.events if after else 0,
-            trace_context=self._trace_context,
-        )
+        self._transcript = self._make_transcript(new_event_id)
         self._prepare()
 
     @property
@@ -219,6 +215,19 @@ class Adapter(ABC):
 
     # What they share
 
+    def _make_transcript(self, new_event_id: Callable[[], str] | None) -> Transcript:
+        after = self._after
+        return Transcript(
+            run_id=self.run_id,
+            iteration=self._iteration,
+            used_ids=after.used_ids if after else (),
+            data_format=self.FORMAT,
+            now=self._now,
+            new_event_id=new_event_id,
+            events_before=after.events if after else 0,
+            trace_context=self._trace_context,
+        )
+
     def _begin(self) -> None:
         if self._started:
             return
@@ -226,17 +235,7 @@ class Adapter(ABC):
         if self._after is not None:
             return  # the run has begun long ago
         tell = self._transcript.tell
-        tell(
-            ResponseStart(
-                response_id=self.run_id,
-                turn_id=self._turn_id,
-                thread_id=self._thread_id,
-                model_id=self._model_id,
-                provider_id=self._provider_id,
-                agent_id=self._agent_id,
-                created_at=self._now(),
-            )
-        )
+        tell(attrs.evolve(self._response_start, created_at=self._now()))
         if self._prompt:
             item_id = f"{self.run_id}-user-prompt"
             self._transcript.used_ids.add(item_id)

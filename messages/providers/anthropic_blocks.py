@@ -3,8 +3,9 @@
 from typing import Any, Literal, TypeAlias
 
 from turnwire.messages.json_text import dump_json, parse_json
+from turnwire.messages.providers.item import Item, is_json_object
 from turnwire.messages.providers.json_shapes import JsonObject, object_at, text_at
-from turnwire.messages.providers.transcript import Item
+from turnwire.messages.providers.transcript import Transcript
 
 BlockKind: TypeAlias = Literal[
     "text", "thinking", "call", "server_call", "server_result", "opaque", "marker", "unknown"
@@ -66,12 +67,49 @@ class Block:
         return {**self.content, "input": given}
 
 
-def result_text(content: JsonObject) -> str:
-    """Give the content of a server tool's result as text: its own if it is text, else JSON."""
+def stop_block(transcript: Transcript, block: Block) -> None:
+    """End a block: its item is done, or what it holds is kept for the next one.
+
+    A text block ends nothing, its neighbours may go on; nor does a call that may still turn out to be half a call.
+    """
+    block.stopped = True
+    item = block.item
+    match block.kind:
+        case "thinking" if item is not None:
+            _stop_thinking(transcript, block, item)
+        case "call" if item is not None:
+            arguments = item.text or block.initial_input
+            if not arguments or is_json_object(arguments):
+                transcript.done(item, arguments)
+        case "server_call" if item is not None:
+            item.native = {"block": block.server_call_block()}
+            transcript.done(item, item.text or block.initial_input)
+        case "server_call":
+            transcript.carry(block.server_call_block())
+        case "server_result" if item is not None:
+            item.native = {"block": block.content}
+            transcript.done(item, _result_text(block.content), success=not _result_failed(block.content))
+        case "server_result" | "opaque":
+            transcript.carry(block.content)
+        case _:
+            pass
+
+
+def _stop_thinking(transcript: Transcript, block: Block, item: Item) -> None:
+    if item.started:
+        item.native = {"block": block.thinking_block(item.text)}
+        transcript.done(item)
+    elif block.signature:
+        transcript.drop(item, block.thinking_block(""))
+    else:
+        transcript.drop(item)
+
+
+def _result_text(content: JsonObject) -> str:
     given = content.get("content")
     return given if isinstance(given, str) else dump_json(given).decode()
 
 
-def result_failed(content: JsonObject) -> bool:
+def _result_failed(content: JsonObject) -> bool:
     """Tell whether a server tool's result is an error, in either of the ways there are to say it."""
     return content.get("is_error") is True or text_at(object_at(content, "content"), "type").endswith("_error")

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 from turnwire.messages.events import Heartbeat
 from turnwire.messages.providers.adapter import Adapter
-from turnwire.messages.providers.anthropic_blocks import Block, kind_of, result_failed, result_text
+from turnwire.messages.providers.anthropic_blocks import Block, kind_of, stop_block
 from turnwire.messages.providers.endings import ANTHROPIC_STOP_REASONS, CUT_SHORT, FinishReason, read_error
+from turnwire.messages.providers.item import Item, is_json_object
 from turnwire.messages.providers.json_shapes import JsonObject, index_at, is_object, list_at, object_at, text_at
-from turnwire.messages.providers.transcript import Item, is_json_object
 from turnwire.messages.providers.usage import newer_usage, read_anthropic_usage
 
 
@@ -106,7 +106,7 @@ class AnthropicMessages(Adapter):
         content = object_at(event, "content_block")
         if (earlier := self._blocks.get(index)) is not None and not earlier.stopped:
             self.counts["duplicate"] += 1
-            self._stop(earlier)
+            stop_block(self._transcript, earlier)
         self._last_index = index
         self._blocks[index] = self._open_block(content)
 
@@ -156,39 +156,7 @@ class AnthropicMessages(Adapter):
         if block is None or block.stopped:
             self.counts["unknown_block"] += 1
         else:
-            self._stop(block)
-
-    def _stop(self, block: Block) -> None:
-        block.stopped = True
-        item = block.item
-        match block.kind:
-            case "thinking" if item is not None:
-                self._stop_thinking(block, item)
-            case "call" if item is not None:
-                arguments = item.text or block.initial_input
-                if not arguments or is_json_object(arguments):
-                    self._transcript.done(item, arguments)
-            case "server_call" if item is not None:
-                item.native = {"block": block.server_call_block()}
-                self._transcript.done(item, item.text or block.initial_input)
-            case "server_call":
-                self._transcript.carry(block.server_call_block())
-            case "server_result" if item is not None:
-                item.native = {"block": block.content}
-                self._transcript.done(item, result_text(block.content), success=not result_failed(block.content))
-            case "server_result" | "opaque":
-                self._transcript.carry(block.content)
-            case _:
-                pass
-
-    def _stop_thinking(self, block: Block, item: Item) -> None:
-        if item.started:
-            item.native = {"block": block.thinking_block(item.text)}
-            self._transcript.done(item)
-        elif block.signature:
-            self._transcript.drop(item, block.thinking_block(""))
-        else:
-            self._transcript.drop(item)
+            stop_block(self._transcript, block)
 
     # Deltas
 
@@ -267,7 +235,7 @@ class AnthropicMessages(Adapter):
             if block.kind == "call" and item is not None and not item.closed:
                 self._close_call(block, item, cut=cut)
             elif not block.stopped:
-                self._stop(block)
+                stop_block(self._transcript, block)
             block.stopped = True
         self._close_message()
 

@@ -18,6 +18,7 @@ from turnwire.messages.providers.chat_deltas import (
     replayable_details,
 )
 from turnwire.messages.providers.endings import CHAT_FINISH_REASONS, CUT_SHORT, FinishReason, read_error
+from turnwire.messages.providers.item import Item
 from turnwire.messages.providers.json_shapes import (
     JsonObject,
     is_list,
@@ -27,7 +28,6 @@ from turnwire.messages.providers.json_shapes import (
     objects_at,
     text_at,
 )
-from turnwire.messages.providers.transcript import Item
 from turnwire.messages.providers.usage import newer_usage, read_chat_usage
 
 

@@ -12,25 +12,20 @@ from turnwire.messages.providers.adapter import Adapter
 from turnwire.messages.providers.endings import (
     RESPONSES_INCOMPLETE_REASONS,
     FinishReason,
-    incomplete_arguments,
     read_error,
 )
+from turnwire.messages.providers.item import Item, Kind
 from turnwire.messages.providers.json_shapes import JsonObject, index_at, is_object, object_at, objects_at, text_at
+from turnwire.messages.providers.responses_closing import close_by_payload, close_early
 from turnwire.messages.providers.responses_items import (
     Slot,
     SlotKind,
     is_refusal,
     is_server_event,
     kind_of,
-    native_part,
-    payload_annotations,
     payload_text,
-    server_arguments,
     server_name,
-    server_result,
-    wrap_custom_input,
 )
-from turnwire.messages.providers.transcript import Item, Kind
 from turnwire.messages.providers.usage import newer_usage, read_responses_usage
 
 _ITEM_KINDS: Mapping[SlotKind, Kind] = {
@@ -81,7 +76,7 @@ class OpenAIResponses(Adapter):
         response = object_at(event, "response")
         self._remember(response)
         self._reconcile_output(response)
-        self._close_open(cut=True)
+        self._close_open()
         called = any(slot.kind in ("call", "custom_call") and slot.item is not None for slot in self._all_slots)
         reason: FinishReason = "refusal" if self._refused else "tool_calls" if called else "stop"
         self._complete(reason, text_at(response, "status") or "completed")
@@ -89,7 +84,7 @@ class OpenAIResponses(Adapter):
     def _read_incomplete(self, event: JsonObject) -> None:
         response = object_at(event, "response")
         self._remember(response)
-        self._close_open(cut=True)
+        self._close_open()
         raw = text_at(object_at(response, "incomplete_details"), "reason")
         self._complete(RESPONSES_INCOMPLETE_REASONS.get(raw, "other"), raw or "incomplete")
 
@@ -149,61 +144,15 @@ class OpenAIResponses(Adapter):
         if not payload:
             self.counts["malformed"] += 1
         elif slot is None or not _same_item(slot, payload):
-            self._close_slot(self._open_slot(event, payload), payload)
+            self._close(self._open_slot(event, payload), payload)
         elif slot.closed:
             self.counts["duplicate"] += 1
         else:
-            self._close_slot(slot, payload)
+            self._close(slot, payload)
 
-    def _close_slot(self, slot: Slot, payload: JsonObject) -> None:
-        """Close an item by its own payload, which wins over what was streamed (C5)."""
-        slot.closed = True
-        item, kind = slot.item, slot.kind
-        if item is None:
-            if text_at(payload, "encrypted_content"):
-                self._transcript.carry(dict(payload))
-            return
-        item.native = native_part(kind, payload)
-        text = payload_text(kind, payload)
-        match kind:
-            case "message":
-                item.annotations = payload_annotations(payload) or item.annotations
-                self._refused = self._refused or is_refusal(payload)
-                self._transcript.done(item, slot.reconciled_text if text is None else text)
-            case "reasoning":
-                self._close_reasoning(slot, item, payload, text)
-            case "server":
-                self._close_server_tool(item, payload)
-            case _:
-                whole = text_at(payload, "status") != "incomplete"
-                self._close_call(slot, item, text, whole=whole)
-
-    def _close_reasoning(self, slot: Slot, item: Item, payload: JsonObject, text: str | None) -> None:
-        text = text or slot.reconciled_text
-        if item.started or text:
-            self._transcript.done(item, text)
-        elif text_at(payload, "encrypted_content"):
-            self._transcript.drop(item, dict(payload))
-        else:
-            self._transcript.drop(item)
-
-    def _close_call(self, slot: Slot, item: Item, text: str | None, *, whole: bool) -> None:
-        arguments = slot.reconciled_text or item.text if text is None else text
-        if not whole:
-            self._transcript.fail(item, incomplete_arguments())
-        elif slot.kind == "custom_call":
-            self._transcript.done(item, wrap_custom_input(arguments))
-        else:
-            self._transcript.done(item, arguments)
-
-    def _close_server_tool(self, item: Item, payload: JsonObject) -> None:
-        self._transcript.done(item, server_arguments(payload))
-        result = server_result(payload)
-        if result is not None:
-            output = self._transcript.notice("function_call_output", call_id=item.call_id or item.item_id)
-            output.origin = "provider"
-            failed = text_at(payload, "status") in ("failed", "incomplete") or bool(payload.get("error"))
-            self._transcript.done(output, result, success=not failed)
+    def _close(self, slot: Slot, payload: JsonObject) -> None:
+        self._refused = self._refused or (slot.kind == "message" and is_refusal(payload))
+        close_by_payload(self._transcript, slot, payload)
 
     # Deltas
 
@@ -299,7 +248,7 @@ class OpenAIResponses(Adapter):
             else:
                 told.remove(slot)
             if not slot.closed:
-                self._close_slot(slot, payload)
+                self._close(slot, payload)
 
     def _told_slot(self, told: list[Slot], place: int, payload: JsonObject) -> Slot | None:
         kind, own_id, call_id = kind_of(payload), text_at(payload, "id"), text_at(payload, "call_id")
@@ -313,23 +262,9 @@ class OpenAIResponses(Adapter):
         )
         return next((slot for fits in ways for slot in alike if fits(slot)), None)
 
-    def _close_open(self, *, cut: bool) -> None:
-        """Close what is still open with what there is; calls only if they are whole (C11)."""
+    def _close_open(self) -> None:
         for slot in self._all_slots:
-            item = slot.item
-            if slot.closed or item is None:
-                continue
-            slot.closed = True
-            if slot.kind in ("call", "custom_call"):
-                finished = bool(slot.part_texts)  # its arguments were announced as complete
-                self._close_call(slot, item, None, whole=finished or not cut or self._is_whole(slot, item))
-            elif slot.kind == "reasoning" and not item.started and not slot.reconciled_text:
-                self._transcript.drop(item)
-            else:
-                self._transcript.done(item, slot.reconciled_text)
-
-    def _is_whole(self, slot: Slot, item: Item) -> bool:
-        return slot.kind == "call" and item.is_whole_call
+            close_early(self._transcript, slot)
 
     # `...` stands for (self, event): inside its own body the class has no name that a checker takes for self.
     _EVENTS: ClassVar[Mapping[str, Callable[..., None]]] = {

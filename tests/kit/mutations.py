@@ -106,15 +106,15 @@ def recut(body: bytes, rng: random.Random, pieces: int) -> Iterable[bytes]:
 
 
 def _delta_slot(provider: str, event: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
+    delta: dict[str, Any]
     if provider == "anthropic-messages":
-        delta = event.get("delta")
-        keys = ("text", "thinking", "partial_json")
-        if event.get("type") != "content_block_delta" or not isinstance(delta, dict):
+        if event.get("type") != "content_block_delta":
             return None
+        delta, keys = event["delta"], ("text", "thinking", "partial_json")
         return next(((delta, key) for key in keys if isinstance(delta.get(key), str)), None)
     if provider == "openai-responses":
         return (event, "delta") if str(event.get("type")).endswith((".delta",)) and "delta" in event else None
-    choices = event.get("choices") or [{}]
+    choices: list[dict[str, Any]] = event.get("choices") or [{}]
     delta = choices[0].get("delta") or {}
     usable = len(choices) == 1 and choices[0].get("index", 0) == 0 and not choices[0].get("finish_reason")
     if not usable or event.get("usage") or event.get("error"):
@@ -123,9 +123,9 @@ def _delta_slot(provider: str, event: dict[str, Any]) -> tuple[dict[str, Any], s
         return delta, "content"
     if set(delta) == {"reasoning_content"} and delta["reasoning_content"]:
         return delta, "reasoning_content"
-    calls = delta.get("tool_calls") or []
+    calls: list[dict[str, Any]] = delta.get("tool_calls") or []
     if set(delta) == {"tool_calls"} and len(calls) == 1 and "id" not in calls[0] and "index" in calls[0]:
-        function = calls[0].get("function") or {}
+        function: dict[str, Any] = calls[0].get("function") or {}
         return (function, "arguments") if isinstance(function.get("arguments"), str) else None
     return None
 

@@ -88,7 +88,8 @@ def recording_named(provider: str, name: str) -> Recording:
 
 def make_adapter(provider: str, **options: Any) -> Adapter:
     """Make an adapter with ids and a clock that are the same in every run."""
-    return ADAPTERS[provider](**{"run_id": "run", "thread_id": "thread", "now": lambda: 0, **options})
+    given: dict[str, Any] = {"run_id": "run", "thread_id": "thread", "now": lambda: 0, **options}
+    return ADAPTERS[provider](**given)
 
 
 def adapt(provider: str, events: Iterable[object], **options: Any) -> list[StreamEvent]:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from turnwire.runtime.record import (
 EVENTS = [chunk(content="Hel"), chunk(content="lo"), chunk("stop")]
 
 
-async def slow_source(events: list[Any], seconds: float) -> Any:
+async def slow_source(events: list[Any], seconds: float) -> AsyncGenerator[Any, None]:
     for event in events:
         yield event
         await trio.sleep(seconds)

@@ -25,21 +25,21 @@ def shorter_sum(events: Events) -> Events:
     return [event for event in events if event is not events[3]]
 
 
-@pytest.mark.parametrize(
-    ("spoil", "rule", "position"),
-    [
-        (lambda events: events[1:], "C1", 0),
-        (lambda events: [*events[:1], again(events[0]), *events[1:]], "C1", 1),
-        (lambda events: [*events, again(events[2])], "C3", 6),
-        (lambda events: events[:-1], "C3", 5),
-        (lambda events: [*events[:4], events[5]], "C4", 4),
-        (lambda events: [*events[:5], again(events[4]), events[5]], "C4", 5),
-        (lambda events: [*events[:1], *events[2:]], "C4", 1),
-        (shorter_sum, "C5", 3),
-        (lambda events: [*events[:5], again(events[1]), events[5]], "C6", 5),
-        (lambda events: [*events[:3], events[2], *events[3:]], "C6", 3),
-    ],
-)
+SPOILT: list[tuple[Callable[[Events], Events], str, int]] = [
+    (lambda events: events[1:], "C1", 0),
+    (lambda events: [*events[:1], again(events[0]), *events[1:]], "C1", 1),
+    (lambda events: [*events, again(events[2])], "C3", 6),
+    (lambda events: events[:-1], "C3", 5),
+    (lambda events: [*events[:4], events[5]], "C4", 4),
+    (lambda events: [*events[:5], again(events[4]), events[5]], "C4", 5),
+    (lambda events: [*events[:1], *events[2:]], "C4", 1),
+    (shorter_sum, "C5", 3),
+    (lambda events: [*events[:5], again(events[1]), events[5]], "C6", 5),
+    (lambda events: [*events[:3], events[2], *events[3:]], "C6", 3),
+]
+
+
+@pytest.mark.parametrize(("spoil", "rule", "position"), SPOILT)
 def test_each_breach_is_named(spoil: Callable[[Events], Events], rule: str, position: int) -> None:
     """Rule, place and event are told."""
     check_contract(GOOD)

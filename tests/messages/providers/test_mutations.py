@@ -2,7 +2,7 @@
 
 import copy
 import random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +14,7 @@ from turnwire.messages import StreamEvent
 from turnwire.messages.events import Heartbeat
 from turnwire.messages.providers import ADAPTERS
 from turnwire.messages.providers.contract import check_contract
+from turnwire.messages.providers.json_shapes import is_list, is_object
 from turnwire.messages.sse import SseParser
 
 
@@ -145,9 +146,11 @@ def test_c07_mutated_recordings_never_raise(data: st.DataObject) -> None:
 
 
 def _replace_somewhere(value: Any, data: st.DataObject) -> None:
-    while isinstance(value, dict | list) and value:
-        key: Any = data.draw(st.sampled_from(sorted(value) if isinstance(value, dict) else range(len(value))))
-        if not isinstance(value[key], dict | list) or not value[key] or data.draw(st.booleans()):
-            value[key] = data.draw(JSON)
+    while value and (is_object(value) or is_list(value)):
+        keys: Any = sorted(value) if is_object(value) else range(len(value))
+        key: Any = data.draw(st.sampled_from(keys))
+        inner: Any = cast("Any", value)[key]
+        if not inner or not (is_object(inner) or is_list(inner)) or data.draw(st.booleans()):
+            cast("Any", value)[key] = data.draw(JSON)
             return
-        value = value[key]
+        value = inner

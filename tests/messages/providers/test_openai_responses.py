@@ -6,6 +6,7 @@ import pytest
 
 from tests.kit.recordings import adapt, make_adapter
 from tests.kit.streams import (
+    Event,
     added,
     brief,
     completed,
@@ -238,7 +239,7 @@ def test_c06_an_id_that_is_taken_is_not_used_again() -> None:
 
 def test_c16_encrypted_reasoning_is_kept_byte_for_byte() -> None:
     """Encrypted reasoning with a summary is kept in its own item, without one in the item that follows it."""
-    sealed = {"type": "reasoning", "id": "r1", "summary": [], "encrypted_content": "gAAA+/="}
+    sealed: Event = {"type": "reasoning", "id": "r1", "summary": [], "encrypted_content": "gAAA+/="}
     shown = {
         "type": "reasoning",
         "id": "r2",

@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.kit.recordings import Recording, adapt, each_recording, recording_named
 from tests.kit.streams import (
+    Event,
     added,
     block_start,
     block_stop,
@@ -109,7 +110,7 @@ def test_cited_text_comes_back_in_its_blocks() -> None:
 
 def test_responses_items_come_back_with_their_ids_and_reasoning() -> None:
     """Reasoning, messages and calls go back as the items they were, phase and ids included."""
-    sealed = {"type": "reasoning", "id": "r1", "summary": [], "encrypted_content": "x"}
+    sealed: Event = {"type": "reasoning", "id": "r1", "summary": [], "encrypted_content": "x"}
     events = [{"type": "response.output_item.done", "output_index": 0, "item": sealed},
               done(1, "message", id="m1", phase="commentary", content=output_text("Looking.")),
               done(2, "function_call", id="f1", call_id="c1", name="look", arguments="{}"),
