@@ -250,7 +250,12 @@ class Adapter(ABC):
         return self._transcript.take()
 
     def _complete(self, finish_reason: FinishReason, raw: str) -> None:
-        """End well. Whoever calls it has closed the items."""
+        """End well. What an adapter has lost sight of in a garbled stream is closed here (C4)."""
+        for item in self._transcript.open_items:
+            if item.kind == "function_call":
+                self._transcript.close_call(item, cut=True)
+            else:
+                self._transcript.done(item)
         self._tell_done("complete", finish_reason, raw)
 
     def _truncate(self) -> None:

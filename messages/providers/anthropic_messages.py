@@ -27,6 +27,8 @@ class AnthropicMessages(Adapter):
     def _prepare(self) -> None:
         self._message_started = False
         self._blocks: dict[int, Block] = {}
+        self._all_blocks: list[Block] = []
+        """Also those whose index was given to another one before they were closed."""
         self._last_index = -1
         self._message: Item | None = None
         self._message_blocks: list[Block] = []
@@ -48,7 +50,7 @@ class AnthropicMessages(Adapter):
     def _read_message_start(self, event: JsonObject) -> None:
         message = object_at(event, "message")
         if self._message_started:
-            if all(block.stopped for block in self._blocks.values()):
+            if all(block.stopped for block in self._all_blocks):
                 self.counts["duplicate"] += 1
                 return
             self._start_over()
@@ -58,11 +60,12 @@ class AnthropicMessages(Adapter):
         self._add_usage(object_at(message, "usage"))
 
     def _start_over(self) -> None:
-        for block in self._blocks.values():
+        for block in self._all_blocks:
             if block.item is not None:
                 self._transcript.cancel(block.item, "the provider started over")
         self._transcript.forget_carried()
         self._blocks.clear()
+        self._all_blocks.clear()
         self._message, self._message_blocks = None, []
         self._raw_usage, self._usage, self._stop_reason = {}, None, ""
 
@@ -108,7 +111,8 @@ class AnthropicMessages(Adapter):
             self.counts["duplicate"] += 1
             stop_block(self._transcript, earlier)
         self._last_index = index
-        self._blocks[index] = self._open_block(content)
+        block = self._blocks[index] = self._open_block(content)
+        self._all_blocks.append(block)
 
     def _open_block(self, content: JsonObject) -> Block:
         kind = kind_of(content)
@@ -230,7 +234,7 @@ class AnthropicMessages(Adapter):
 
     def _close_all(self) -> None:
         cut = self._finish_reason in CUT_SHORT
-        for block in self._blocks.values():
+        for block in self._all_blocks:
             item = block.item
             if block.kind == "call" and item is not None and not item.closed:
                 self._close_call(block, item, cut=cut)

@@ -23,9 +23,9 @@ from turnwire.messages.providers.responses_items import (
     is_refusal,
     is_server_event,
     kind_of,
-    payload_text,
     server_name,
 )
+from turnwire.messages.providers.responses_places import Places, is_item_of
 from turnwire.messages.providers.usage import newer_usage, read_responses_usage
 
 _ITEM_KINDS: Mapping[SlotKind, Kind] = {
@@ -44,8 +44,7 @@ class OpenAIResponses(Adapter):
 
     def _prepare(self) -> None:
         self._seen: set[int] = set()
-        self._slots: dict[int, Slot] = {}
-        self._all_slots: list[Slot] = []
+        self._places = Places()
         self._refused = False
 
     def _read(self, event: JsonObject) -> None:
@@ -77,7 +76,7 @@ class OpenAIResponses(Adapter):
         self._remember(response)
         self._reconcile_output(response)
         self._close_open()
-        called = any(slot.kind in ("call", "custom_call") and slot.item is not None for slot in self._all_slots)
+        called = any(slot.kind in ("call", "custom_call") and slot.item is not None for slot in self._places.slots)
         reason: FinishReason = "refusal" if self._refused else "tool_calls" if called else "stop"
         self._complete(reason, text_at(response, "status") or "completed")
 
@@ -109,10 +108,10 @@ class OpenAIResponses(Adapter):
 
     def _read_added(self, event: JsonObject) -> None:
         payload = object_at(event, "item")
-        earlier = self._slot_at(event)
+        earlier = self._places.at(event)
         if not payload:  # null happens; its deltas or its end will tell what it is
             return
-        if earlier is not None and not earlier.closed and _same_item(earlier, payload):
+        if earlier is not None and not earlier.closed and is_item_of(earlier, payload):
             self.counts["duplicate"] += 1
         else:
             self._open_slot(event, payload)
@@ -120,9 +119,7 @@ class OpenAIResponses(Adapter):
     def _open_slot(self, event: JsonObject, payload: JsonObject) -> Slot:
         kind = kind_of(payload)
         slot = Slot(kind, payload, self._item_for(kind, payload))
-        index = index_at(event, "output_index")
-        self._slots[-1 - len(self._all_slots) if index is None else index] = slot  # negative: nobody else's place
-        self._all_slots.append(slot)
+        self._places.put(slot, event)
         if kind == "unknown":
             self.counts["unknown_item"] += 1
         return slot
@@ -140,10 +137,10 @@ class OpenAIResponses(Adapter):
 
     def _read_item_done(self, event: JsonObject) -> None:
         payload = object_at(event, "item")
-        slot = self._slot_at(event)
+        slot = self._places.at(event)
         if not payload:
             self.counts["malformed"] += 1
-        elif slot is None or not _same_item(slot, payload):
+        elif slot is None or not is_item_of(slot, payload):
             self._close(self._open_slot(event, payload), payload)
         elif slot.closed:
             self.counts["duplicate"] += 1
@@ -188,14 +185,14 @@ class OpenAIResponses(Adapter):
             self._transcript.delta(slot.item, text_at(event, "delta"))
 
     def _read_call_delta(self, event: JsonObject) -> None:
-        slot = self._slot_at(event)
+        slot = self._places.at(event)
         if slot is None or slot.closed or slot.item is None or slot.kind not in ("call", "custom_call"):
             self.counts["unknown_delta"] += 1
         else:
             self._transcript.delta(slot.item, text_at(event, "delta"))
 
     def _read_part_done(self, event: JsonObject) -> None:
-        slot = self._slot_at(event)
+        slot = self._places.at(event)
         if slot is None or slot.closed:
             return
         summary = text_at(event, "type") == "response.reasoning_summary_text.done"
@@ -219,16 +216,9 @@ class OpenAIResponses(Adapter):
 
     # Finding
 
-    def _slot_at(self, event: JsonObject) -> Slot | None:
-        index = index_at(event, "output_index")
-        if index is not None:
-            return self._slots.get(index)
-        wanted = text_at(event, "item_id") or text_at(object_at(event, "item"), "id")
-        return next((slot for slot in reversed(self._all_slots) if wanted and slot.provider_id == wanted), None)
-
     def _slot_for(self, event: JsonObject, kind: SlotKind) -> Slot | None:
         """Find the item of a text delta; made if absent (its `added` may have been null, or lost)."""
-        slot = self._slot_at(event)
+        slot = self._places.at(event)
         if slot is None:
             slot = self._open_slot(event, {"type": kind, "id": text_at(event, "item_id")})
         if slot.kind != kind or slot.closed:
@@ -240,9 +230,9 @@ class OpenAIResponses(Adapter):
 
     def _reconcile_output(self, response: JsonObject) -> None:
         """Close what the final response has finished, and tell what of it the stream never had."""
-        told = list(self._all_slots)
-        for place, payload in enumerate(objects_at(response, "output")):
-            slot = self._told_slot(told, place, payload)
+        told = list(self._places.slots)
+        for number, payload in enumerate(objects_at(response, "output")):
+            slot = self._places.find_told(told, number, payload)
             if slot is None:
                 slot = self._open_slot({}, payload)
             else:
@@ -250,20 +240,8 @@ class OpenAIResponses(Adapter):
             if not slot.closed:
                 self._close(slot, payload)
 
-    def _told_slot(self, told: list[Slot], place: int, payload: JsonObject) -> Slot | None:
-        kind, own_id, call_id = kind_of(payload), text_at(payload, "id"), text_at(payload, "call_id")
-        alike = [slot for slot in told if slot.kind == kind]
-        text = payload_text(kind, payload)
-        ways: tuple[Callable[[Slot], bool], ...] = (
-            lambda slot: bool(own_id) and slot.provider_id == own_id,
-            lambda slot: bool(call_id) and slot.call_id == call_id,
-            lambda slot: self._slots.get(place) is slot,
-            lambda slot: slot.item is not None and slot.item.text == text,
-        )
-        return next((slot for fits in ways for slot in alike if fits(slot)), None)
-
     def _close_open(self) -> None:
-        for slot in self._all_slots:
+        for slot in self._places.slots:
             close_early(self._transcript, slot)
 
     # `...` stands for (self, event): inside its own body the class has no name that a checker takes for self.
@@ -298,9 +276,3 @@ class OpenAIResponses(Adapter):
         "response.cancelled": _read_cancelled,
         "error": _read_error,
     }
-
-
-def _same_item(slot: Slot, payload: JsonObject) -> bool:
-    """Tell whether a payload at a slot's place is that slot's item: ids rotate, so its kind and its call decide."""
-    call_id = text_at(payload, "call_id")
-    return slot.kind == kind_of(payload) and (not call_id or not slot.call_id or slot.call_id == call_id)

@@ -227,3 +227,9 @@ def test_a_lost_block_start_loses_no_text() -> None:
         "delta Hi",
         "done message Hi",
     ]
+
+
+def test_c04_a_block_whose_index_is_given_away_is_still_closed() -> None:
+    """A call that waits for its stop reason is not forgotten when another block takes its index."""
+    told = lines(message_start(), *call_block(0, '{"a'), *text_block(0, "Hi"), *message_end("max_tokens"))
+    assert told[-3:] == ["error INCOMPLETE_ARGUMENTS", "done message Hi", "end complete length"]
