@@ -165,8 +165,8 @@ class AnthropicMessages(Adapter):
     # Deltas
 
     def _read_delta(self, event: JsonObject) -> None:
-        delta = event.get("delta")
-        block = self._block_at(event)
+        delta, index = event.get("delta"), event.get("index")
+        block = self._blocks.get(index if type(index) is int else self._last_index)
         if not is_object(delta):
             self.counts["malformed"] += 1
             return

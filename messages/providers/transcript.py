@@ -20,7 +20,6 @@ from turnwire.messages.events import (
     FinalMessage,
     FinalReasoning,
     ItemCancelled,
-    ItemDelta,
     ItemDone,
     ItemError,
     ItemStart,
@@ -28,6 +27,7 @@ from turnwire.messages.events import (
     StreamEvent,
     TraceContext,
 )
+from turnwire.messages.providers.delta_event import make_delta_event
 from turnwire.messages.providers.endings import incomplete_arguments
 from turnwire.messages.providers.item import Item, Kind
 from turnwire.messages.providers.json_shapes import JsonObject
@@ -129,7 +129,11 @@ class Transcript:
             if not item.started:
                 self.start(item)
             item.parts.append(text)
-            self.tell(ItemDelta(item_id=item.item_id, delta_content=text))
+            self.events += 1
+            event_id = f"{self._run_id}-e{self.events}" if self._new_event_id is None else self._new_event_id()
+            self._told.append(
+                make_delta_event(event_id, self._now(), self._run_id, self._trace_context, item.item_id, text)
+            )
 
     def done(self, item: Item, text: str | None = None, *, success: bool | None = None) -> None:
         """Tell that an item is finished; `text` is what the provider says it came to, if it says so (C5)."""

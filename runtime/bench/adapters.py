@@ -27,7 +27,8 @@ _CONTENTS: tuple[Content, ...] = ("text", "tool_arguments")
 class AdapterCost:
     """One row, in µs per provider event. Ours and the SDK's both begin with the event as a JSON parser gave it.
 
-    The SDK makes an object of it first; `sdk_accumulate_us` is what comes after that alone.
+    Both end with the state brought up to date and the events for a consumer made. The SDK makes an object of what
+    came first; `sdk_accumulate_us` is what comes after that alone.
     """
 
     provider: str
@@ -126,15 +127,16 @@ def _openai_responses() -> _Sdk:
 def _anthropic() -> _Sdk:
     kinds = importlib.import_module("anthropic.types").RawMessageStreamEvent
     construct = importlib.import_module("anthropic._models").construct_type
-    accumulate = importlib.import_module("anthropic.lib.streaming._messages").accumulate_event
+    module = importlib.import_module("anthropic.lib.streaming._messages")
 
     def make_accumulator() -> Feed:
         snapshot: Any = None
         buffers: dict[int, bytes] = {}
 
-        def feed(event: Any) -> None:
+        def feed(event: Any) -> None:  # what its MessageStream does with each event; OpenAI's states do both in one
             nonlocal snapshot
-            snapshot = accumulate(event=event, current_snapshot=snapshot, json_bufs=buffers)
+            snapshot = module.accumulate_event(event=event, current_snapshot=snapshot, json_bufs=buffers)
+            module.build_events(event=event, message_snapshot=snapshot)
 
         return feed
 
