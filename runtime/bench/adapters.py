@@ -45,7 +45,7 @@ class AdapterCost:
 
 
 def measure_adapters(
-    *, sizes: Sequence[int] = SIZES, sdk_sizes: Sequence[int] = SDK_SIZES, repeats: int = 3
+    *, sizes: Sequence[int] = SIZES, sdk_sizes: Sequence[int] = SDK_SIZES, repeats: int = 5
 ) -> list[AdapterCost]:
     """Measure every adapter on text and on tool arguments, best of several runs."""
     return [

@@ -6,6 +6,7 @@ and the rest is used. The end of the input ends the response.
 """
 
 import argparse
+import codecs
 import secrets
 import sys
 import time
@@ -90,6 +91,7 @@ def _adapt(adapter: Adapter, lines: BinaryIO, clock: _Clock) -> int:
     number = 0
     for number, line in enumerate(iter(lines.readline, b""), 1):
         if read is None:
+            line = line.removeprefix(codecs.BOM_UTF8)  # noqa: PLW2901 - the mark is no part of the line
             if not line.strip():
                 continue
             read = _JsonLines(adapter, clock) if line.lstrip()[:1] in b"{[" else _SseLines(adapter)

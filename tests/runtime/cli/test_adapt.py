@@ -85,6 +85,11 @@ def test_every_recording_is_told_as_by_the_adapter(recording: Recording, turnwir
         assert [event.payload for event in ran.events][1:] == expected
 
 
+def test_a_byte_order_mark_is_no_obstacle(turnwire: Any) -> None:
+    """A file that some editor has marked is read like any other."""
+    assert turnwire("openai-chat", stdin="\ufeff" + LINES).code == 0
+
+
 def test_ids_prompt_and_model_are_the_callers(turnwire: Any) -> None:
     """The options go into the start of the turn."""
     ran = turnwire(

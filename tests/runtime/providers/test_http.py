@@ -204,3 +204,12 @@ def test_a_key_comes_from_the_environment_or_is_asked_for(monkeypatch: pytest.Mo
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ValueError, match="OPENAI_API_KEY"):
         openai_responses()
+
+
+def test_a_key_that_no_header_can_hold_is_refused_without_quoting_it() -> None:
+    """A line end around a key is cut off; anything odd inside it is refused before HTTP libraries repeat it."""
+    assert anthropic_messages(api_key=f" {KEY}\n").secrets == (KEY,)
+    for bad in (f"{KEY}\nx", f"{KEY}é"):
+        with pytest.raises(ValueError, match="no header") as caught:
+            openai_chat(api_key=bad)
+        assert KEY not in str(caught.value)
