@@ -53,7 +53,9 @@ class OpenAIChat(Adapter):
         choices = event.get("choices")
         if is_list(choices):
             for choice in choices:
-                if not is_object(choice):
+                if self._ended:  # an error in a choice before this one
+                    self.counts["after_end"] += 1
+                elif not is_object(choice):
                     self.counts["malformed"] += 1
                 elif choice.get("index") in (0, None):
                     self._read_choice(choice)
@@ -123,7 +125,8 @@ class OpenAIChat(Adapter):
     def _add_text(self, text: str) -> None:
         if not text:
             return
-        self._close_reasoning()
+        if self._reasoning is not None or self._details:
+            self._close_reasoning()
         if self._message is None:
             self._message = self._transcript.notice("message")
         self._transcript.delta(self._message, text)

@@ -71,7 +71,7 @@ class Slot:
     @property
     def reconciled_text(self) -> str | None:
         """The text of the finished parts, or None if none was finished."""
-        glue = "\n\n" if self.kind == "reasoning" else ""
+        glue = "\n\n" if self.summarised else ""
         return glue.join(self.part_texts[index] for index in sorted(self.part_texts)) if self.part_texts else None
 
 

@@ -209,3 +209,10 @@ def test_text_after_the_finish_is_not_lost() -> None:
         "done message !",
         "end complete stop",
     ]
+
+
+def test_c03_nothing_of_a_chunk_is_told_after_an_error_inside_it() -> None:
+    """Choices that stand behind a broken one in the same chunk come too late."""
+    broken = {"index": 0, "error": {"code": 500}}
+    late = {"index": 0, "delta": {"content": "late"}}
+    assert lines({"choices": [broken, late]}) == ["broken 500"]
