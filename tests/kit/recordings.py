@@ -31,15 +31,23 @@ class Recording:
 
     def body(self, line_end: str = "\n") -> bytes:
         """Give the stream as the SSE body that its provider sends; a chat stream ends with its marker, if it ends."""
-        blocks: list[str] = []
-        for event in self.events:
-            lines = [f"data: {json.dumps(event, ensure_ascii=False)}", "", ""]
-            if self.provider != "openai-chat":
-                lines.insert(0, f"event: {event.get('type')}")
-            blocks.append(line_end.join(lines))
-        if self.provider == "openai-chat" and self.final["status"] not in ("truncated", "error"):
-            blocks.append(line_end.join(["data: [DONE]", "", ""]))
-        return "".join(blocks).encode()
+        marked = self.provider == "openai-chat" and self.final["status"] not in ("truncated", "error")
+        return sse_body(self.provider, self.events, line_end=line_end, done_marker=marked)
+
+
+def sse_body(
+    provider: str, events: Iterable[dict[str, Any]], *, line_end: str = "\n", done_marker: bool = False
+) -> bytes:
+    """Give events as an SSE body, named as their provider names them."""
+    blocks: list[str] = []
+    for event in events:
+        lines = [f"data: {json.dumps(event, ensure_ascii=False)}", "", ""]
+        if provider != "openai-chat":
+            lines.insert(0, f"event: {event.get('type')}")
+        blocks.append(line_end.join(lines))
+    if done_marker:
+        blocks.append(line_end.join(["data: [DONE]", "", ""]))
+    return "".join(blocks).encode()
 
 
 @attrs.frozen(kw_only=True)

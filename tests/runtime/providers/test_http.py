@@ -10,16 +10,18 @@ import pytest
 import trio
 
 from tests.kit.loopback import Answer, Loopback, open_loopback
-from tests.kit.recordings import ALL, RECORDINGS, adapt, each_provider, make_adapter, recording_named
+from tests.kit.recordings import ALL, RECORDINGS, adapt, each_provider, make_adapter, sse_body
 from tests.kit.streams import brief
 from turnwire.messages import StreamEvent
 from turnwire.messages.event_codec import encode_event
+from turnwire.messages.providers import ADAPTERS
 from turnwire.messages.providers.contract import check_contract
+from turnwire.runtime.bench.provider_streams import make_stream
 from turnwire.runtime.providers import Endpoint, anthropic_messages, openai_chat, openai_responses
 from turnwire.runtime.providers.http import ConnectRetry, ProviderHttpError, open_client, stream_body, stream_response
 
 KEY = "sk-planted-0123456789"
-A_TEXT = {"openai-responses": "text-gpt4o", "openai-chat": "text-gpt4o", "anthropic-messages": "text-hello"}
+BODIES = {provider: sse_body(provider, make_stream(provider, "text", 20)) for provider in ADAPTERS}
 QUICK = ConnectRetry(attempts=3, base=0.001)
 
 
@@ -84,8 +86,7 @@ async def test_the_request_is_the_providers(provider: str, target: str, header: 
 @each_provider
 async def test_cancelling_the_reader_closes_the_connection(provider: str) -> None:
     """A cancelled turn lets go of the provider: the server sees the connection end."""
-    recording = recording_named(provider, A_TEXT[provider])
-    half = recording.body()[: len(recording.body()) // 2]
+    half = BODIES[provider][: len(BODIES[provider]) // 2]
     async with open_loopback(lambda _: Answer(body=[half], then="wait")) as server:
         with trio.CancelScope() as turn:
             async with open_client() as client:
@@ -102,8 +103,7 @@ async def test_cancelling_the_reader_closes_the_connection(provider: str) -> Non
 @each_provider
 async def test_a_server_that_dies_gives_a_truncation_and_no_second_try(provider: str) -> None:
     """After the first byte nothing is tried again: the response is STREAM_TRUNCATED, every item closed."""
-    recording = recording_named(provider, A_TEXT[provider])
-    half = recording.body()[: len(recording.body()) // 2]
+    half = BODIES[provider][: len(BODIES[provider]) // 2]
     async with open_loopback(lambda _: Answer(body=[half], then="die")) as server:
         events = await ask(provider, server)
         assert len(server.requests) == 1
@@ -114,8 +114,7 @@ async def test_a_server_that_dies_gives_a_truncation_and_no_second_try(provider:
 @each_provider
 async def test_before_the_first_byte_it_is_tried_again(provider: str) -> None:
     """A refusal that can pass, and a connection that dies empty, cost a retry each and nothing else."""
-    recording = recording_named(provider, A_TEXT[provider])
-    answers = [Answer(status=503, body=[b"{}"]), Answer(then="die"), Answer(body=[recording.body()])]
+    answers = [Answer(status=503, body=[b"{}"]), Answer(then="die"), Answer(body=[BODIES[provider]])]
     async with open_loopback(lambda number: answers[number]) as server:
         events = await ask(provider, server)
         assert len(server.requests) == 3

@@ -10,11 +10,13 @@ import pytest
 import trio
 
 from tests.kit.loopback import Answer, Loopback, open_loopback
-from tests.kit.recordings import ALL, RECORDINGS, Recording, adapt, each_provider, make_adapter, recording_named
+from tests.kit.recordings import ALL, RECORDINGS, Recording, adapt, each_provider, make_adapter, sse_body
 from tests.kit.streams import brief
 from turnwire.messages import StreamEvent
 from turnwire.messages.events import Heartbeat, Payload, UsageUpdate
+from turnwire.messages.providers import ADAPTERS
 from turnwire.messages.providers.contract import check_contract
+from turnwire.runtime.bench.provider_streams import make_stream
 from turnwire.runtime.providers import adapt_stream
 
 # When an SDK raises a provider's error it leaves its own inner generators half read; nobody else can reach them.
@@ -24,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 Ask = Callable[[], Awaitable[AsyncIterable[object]]]
 
-A_TEXT = {"openai-responses": "text-gpt4o", "openai-chat": "text-gpt4o", "anthropic-messages": "text-hello"}
+BODIES = {provider: sse_body(provider, make_stream(provider, "text", 20)) for provider in ADAPTERS}
 
 
 def sdk_client(provider: str, server: Loopback) -> tuple[Any, Ask]:
@@ -71,8 +73,7 @@ async def test_every_recording_through_the_sdk_is_told_as_from_the_file(provider
 @each_provider
 async def test_cancelling_the_reader_closes_the_connection(provider: str) -> None:
     """A cancelled turn lets go of the provider: the server sees the connection end."""
-    recording = recording_named(provider, A_TEXT[provider])
-    half = recording.body()[: len(recording.body()) // 2]
+    half = BODIES[provider][: len(BODIES[provider]) // 2]
     async with open_loopback(lambda _: Answer(body=[half], then="wait")) as server:
         client, ask = sdk_client(provider, server)
         async with client:
@@ -95,8 +96,7 @@ async def test_cancelling_the_reader_closes_the_connection(provider: str) -> Non
 @each_provider
 async def test_a_server_that_dies_gives_a_truncation(provider: str) -> None:
     """A connection that breaks in the middle is STREAM_TRUNCATED, with every item closed."""
-    recording = recording_named(provider, A_TEXT[provider])
-    half = recording.body()[: len(recording.body()) // 2]
+    half = BODIES[provider][: len(BODIES[provider]) // 2]
     async with open_loopback(lambda _: Answer(body=[half], then="die")) as server:
         client, ask = sdk_client(provider, server)
         async with client:
