@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from turnwire.messages.providers.adapter import Adapter, Continuation
+from turnwire.messages.providers.adapter import Adapter
 from turnwire.messages.providers.anthropic_messages import AnthropicMessages
+from turnwire.messages.providers.continuation import Continuation
 from turnwire.messages.providers.openai_chat import OpenAIChat
 from turnwire.messages.providers.openai_responses import OpenAIResponses
 

@@ -6,7 +6,6 @@ Each gives the events that follow from it, none of them ever raises for what a p
 terminal nothing comes any more (C3). What was not understood is counted (C7).
 """
 
-import secrets
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -29,6 +28,7 @@ from turnwire.messages.events import (
     UsageUpdate,
 )
 from turnwire.messages.json_text import parse_json
+from turnwire.messages.providers.continuation import Continuation, new_trace_context
 from turnwire.messages.providers.endings import (
     FinishReason,
     incomplete_arguments,
@@ -43,22 +43,6 @@ from turnwire.messages.providers.usage import add_usage
 
 DONE_MARKER = "[DONE]"
 """The data of the SSE event that ends a chat stream (C15)."""
-
-
-@attrs.frozen(kw_only=True)
-class Continuation:
-    """What the next iteration of a tool loop must know of the ones before it: one run, one set of ids, one bill."""
-
-    iteration: int
-    used_ids: frozenset[str]
-    events: int
-    usage: Usage | None
-    trace_context: TraceContext
-
-
-def new_trace_context() -> TraceContext:
-    """Make a fresh, valid W3C trace context for a run that was given none."""
-    return TraceContext(traceparent=f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-01")
 
 
 def _epoch_milliseconds() -> int:

@@ -13,7 +13,13 @@ from typing import Any, ClassVar
 from turnwire.messages.events import Heartbeat
 from turnwire.messages.providers.adapter import Adapter
 from turnwire.messages.providers.anthropic_blocks import Block, kind_of, stop_block
-from turnwire.messages.providers.endings import ANTHROPIC_STOP_REASONS, CUT_SHORT, FinishReason, read_error
+from turnwire.messages.providers.endings import (
+    ANTHROPIC_STOP_REASONS,
+    CUT_SHORT,
+    STARTED_OVER,
+    FinishReason,
+    read_error,
+)
 from turnwire.messages.providers.item import Item, is_json_object
 from turnwire.messages.providers.json_shapes import JsonObject, index_at, is_object, list_at, object_at, text_at
 from turnwire.messages.providers.usage import newer_usage, read_anthropic_usage
@@ -62,7 +68,7 @@ class AnthropicMessages(Adapter):
     def _start_over(self) -> None:
         for block in self._all_blocks:
             if block.item is not None:
-                self._transcript.cancel(block.item, "the provider started over")
+                self._transcript.cancel(block.item, STARTED_OVER)
         self._transcript.forget_carried()
         self._blocks.clear()
         self._all_blocks.clear()

@@ -17,6 +17,9 @@ CONNECTION_FAILED = "CONNECTION_FAILED"
 PROVIDER_ERROR = "PROVIDER_ERROR"
 """The code of an error to which the provider gave none."""
 
+STARTED_OVER = "the provider started over"
+"""The reason with which the items of an abandoned attempt are cancelled."""
+
 ANTHROPIC_STOP_REASONS: Mapping[str, FinishReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",

@@ -16,16 +16,31 @@ from turnwire.messages.events import (
     FinalItem,
     FinalMessage,
     FinalReasoning,
+    ItemCancelled,
     ItemDone,
     StreamEvent,
 )
 from turnwire.messages.json_text import parse_json
+from turnwire.messages.providers.endings import STARTED_OVER
 from turnwire.messages.providers.json_shapes import NOTHING, JsonObject, is_object, list_at, object_at, text_at
 
 
 def items_to_replay(events: Iterable[StreamEvent]) -> list[FinalItem]:
-    """Give the finished items of a run, in order. Failed and cancelled ones are not said again."""
-    return [event.payload.final_item for event in events if isinstance(event.payload, ItemDone)]
+    """Give the finished items of a run, in order. Failed and cancelled ones are not said again.
+
+    Nor are those that an abandoned attempt had finished: what they hold is sealed for a message that never was.
+    """
+    items: list[FinalItem] = []
+    for event in events:
+        match event.payload:
+            case ItemDone(final_item=final):
+                items.append(final)
+            case ItemCancelled(reason=reason) if reason == STARTED_OVER:
+                while items and not _is_from_our_side(items[-1]):
+                    items.pop()
+            case _:
+                pass
+    return items
 
 
 def anthropic_messages(items: Iterable[FinalItem]) -> list[dict[str, Any]]:
@@ -71,6 +86,16 @@ def chat_messages(items: Iterable[FinalItem]) -> list[dict[str, Any]]:
             case _:
                 pass
     return [message for message in messages if len(message) > 1]
+
+
+def _is_from_our_side(item: FinalItem) -> bool:
+    match item:
+        case FinalMessage(origin=origin):
+            return origin != "agent"
+        case FinalFunctionCallOutput(origin=origin):
+            return origin != "provider"
+        case _:
+            return False
 
 
 def _data_of(item: FinalItem, data_format: str) -> JsonObject:
