@@ -1,0 +1,121 @@
+"""Streams kept with their timing: a recorder that writes JSON lines, and a player that gives them back in time.
+
+A line is `{"at": seconds since the first, "event": {...}}`, of provider events or of StreamEvents. A file of bare
+StreamEvents is a recording too: their timestamps are its timing.
+
+The player waits with `trio.sleep_until`, so under a virtual clock an hour's stream plays at once, in order and with
+all its stalls.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from importlib import resources
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias, TypeVar
+
+import attrs
+import trio
+
+from turnwire.messages.event_codec import structure_event, unstructure_event
+from turnwire.messages.events import StreamEvent
+from turnwire.messages.json_text import dump_json, parse_json
+from turnwire.messages.providers.json_shapes import JsonObject, is_object
+from turnwire.runtime.providers.pieces import as_event
+
+DEMO_STREAM = "demo_stream.jsonl"
+"""The bundled recording: one turn with reasoning, a tool call and a long answer."""
+
+Event: TypeAlias = StreamEvent | JsonObject
+_T = TypeVar("_T")
+
+
+@attrs.frozen(kw_only=True)
+class Recorded:
+    """One event of a recording, and when it came: seconds after the first one."""
+
+    at: float
+    event: Event
+
+
+class Recorder:
+    """Writes events to a file as they come. Its times are trio's, so a virtual clock is recorded as it ran."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._began: float | None = None
+
+    def write(self, event: object) -> None:
+        """Add one event: a StreamEvent, a decoded provider event, or an SDK's event object."""
+        now = trio.current_time()
+        self._began = now if self._began is None else self._began
+        wire = unstructure_event(event) if isinstance(event, StreamEvent) else as_event(event)
+        self._file.write(dump_json({"at": round(now - self._began, 6), "event": wire}) + b"\n")
+
+
+@contextmanager
+def open_recorder(path: str | PathLike[str]) -> Generator[Recorder, None, None]:
+    """Open a recording for writing; an existing one is replaced."""
+    with Path(path).open("wb") as file:
+        yield Recorder(file)
+
+
+async def record(source: AsyncIterable[_T], recorder: Recorder) -> AsyncGenerator[_T, None]:
+    """Pass a stream of events through, writing each one down on its way."""
+    async for event in source:
+        recorder.write(event)
+        yield event
+
+
+def read_recording(lines: Iterable[bytes | str]) -> Iterator[Recorded]:
+    """Read a recording from its lines. Raises ValueError that names the line that is none."""
+    first: float | None = None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            recorded = _read_line(parse_json(line))
+        except Exception as exc:
+            raise ValueError(f"line {number}: {exc}") from exc
+        first = recorded.at if first is None else first
+        yield attrs.evolve(recorded, at=recorded.at - first)
+
+
+def load_recording(path: str | PathLike[str]) -> list[Recorded]:
+    """Read a recording from a file."""
+    with Path(path).open("rb") as file:
+        return list(read_recording(file))
+
+
+def load_demo() -> list[Recorded]:
+    """Read the bundled demo stream."""
+    return list(read_recording(resources.files("turnwire.runtime").joinpath(DEMO_STREAM).read_bytes().splitlines()))
+
+
+async def play(recording: Iterable[Recorded], *, speed: float | None = 1.0) -> AsyncGenerator[Event, None]:
+    """Give the events of a recording when it is their time: at its own speed, `speed` times as fast, or all at once.
+
+    `speed=None` waits for nothing. Times count from the first event, so a slow reader does not shift the later ones.
+    """
+    if speed is not None and speed <= 0:
+        raise ValueError(f"speed must be positive, or None for no waiting; got {speed}")
+    began = trio.current_time()
+    for recorded in recording:
+        if speed is None:
+            await trio.lowlevel.checkpoint()
+        else:
+            await trio.sleep_until(began + recorded.at / speed)
+        yield recorded.event
+
+
+def _read_line(document: Any) -> Recorded:
+    if not is_object(document):
+        raise ValueError("expected an object")
+    if "payload" in document and "event_id" in document:
+        event = structure_event(document)
+        return Recorded(at=event.timestamp / 1000, event=event)
+    at, wire = document.get("at"), document.get("event")
+    if not isinstance(at, int | float) or not is_object(wire):
+        raise ValueError('expected {"at": seconds, "event": {...}} or a StreamEvent')
+    is_ours = "payload" in wire and "event_id" in wire
+    return Recorded(at=float(at), event=structure_event(wire) if is_ours else wire)
