@@ -11,22 +11,39 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol
 
-from turnwire.runtime.cli import bench, demo, process
+from turnwire.runtime.cli import adapt, bench, demo, process
 
 
 class Command(Protocol):
     """What a module of this package offers to be a subcommand. Its docstring is the description."""
 
     __doc__: str | None
-    NAME: str
-    SUMMARY: str
-    EXAMPLE: str
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
-    def run(self, args: argparse.Namespace) -> int: ...
+    @property
+    def NAME(self) -> str:  # noqa: N802  # a module's constant
+        """What is typed."""
+        ...
+
+    @property
+    def SUMMARY(self) -> str:  # noqa: N802
+        """One line for the list of commands."""
+        ...
+
+    @property
+    def EXAMPLE(self) -> str:  # noqa: N802
+        """A call that runs."""
+        ...
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Say what can be set."""
+        ...
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Do it, and give the exit code."""
+        ...
 
 
-COMMANDS: tuple[Command, ...] = (demo, process, bench)
+COMMANDS: tuple[Command, ...] = (demo, adapt, process, bench)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -58,9 +58,7 @@ def run(args: argparse.Namespace) -> int:
     except (ValueError, OSError) as exc:
         print(f"turnwire process: {exc}", file=sys.stderr)
         return 2
-    complaints, output = Complaints(), _Output(
-        sys.stdout.buffer, bare=args.bare, flush=args.clock == "real"
-    )
+    complaints, output = Complaints(), _Output(sys.stdout.buffer, bare=args.bare, flush=args.clock == "real")
     with source:
         if args.clock == "real":
             trio.run(_process_live, source, args.thread, options, output, complaints)
@@ -72,9 +70,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if complaints.count else 0
 
 
-async def _process_recorded(
-    turns: list[Scheduled], clock: MockClock, options: TurnOptions, output: "_Output"
-) -> None:
+async def _process_recorded(turns: list[Scheduled], clock: MockClock, options: TurnOptions, output: "_Output") -> None:
     """Send each event at its time, and close each turn right after its last one."""
     arrivals = sorted((arrival for turn in turns for arrival in turn.arrivals), key=Arrival.order)
     with output.until_broken:

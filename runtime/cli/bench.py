@@ -1,0 +1,129 @@
+"""Measure this machine: what an event costs on its way from JSON bytes to a sink, as a multiple of the floor.
+
+The floor decodes with orjson, appends, tests the threshold and encodes the same emissions in a plain loop with no
+tasks. All numbers of a line come from one run, so ratios hold on any machine; the microseconds are this machine's.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+import attrs
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from turnwire.messages.json_text import dump_json
+from turnwire.runtime.bench.adapters import AdapterCost, measure_adapters
+from turnwire.runtime.bench.growth import LENGTHS, GrowthRow, measure_growth
+from turnwire.runtime.bench.latency import PER_SECOND, TURNS, Latency, measure_latency
+from turnwire.runtime.bench.memory import measure_memory
+from turnwire.runtime.bench.pipeline import SHAPES, PipelineRow, measure
+
+NAME = "bench"
+SUMMARY = "measure this machine: the table of the README, with ratios against the floor"
+EXAMPLE = "turnwire bench --repeats 1 --only pipeline"
+
+SECTIONS = ("pipeline", "memory", "latency", "growth", "adapters")
+Tick: TypeAlias = Callable[[], None]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what can be set."""
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
+    parser.add_argument("--repeats", type=int, default=3, metavar="N", help="runs per line; the best counts (3)")
+    parser.add_argument("--only", choices=SECTIONS, action="append", help="just this section; may be repeated")
+
+
+@attrs.define
+class Results:
+    """Everything that was measured."""
+
+    pipeline: list[PipelineRow] = attrs.field(factory=list)
+    memory: float | None = None
+    latency: Latency | None = None
+    growth: list[GrowthRow] = attrs.field(factory=list)
+    adapters: list[AdapterCost] = attrs.field(factory=list)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure and print."""
+    sections = args.only or SECTIONS
+    if args.repeats < 1:
+        print("turnwire bench: --repeats must be 1 or more", file=sys.stderr)
+        return 2
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+        results = _measure(sections, args.repeats, progress)
+    if args.json:
+        print(dump_json(_as_json(results)).decode())
+    else:
+        _print(results)
+    return 0
+
+
+def _measure(sections: Iterable[str], repeats: int, progress: Progress) -> Results:
+    results = Results()
+    if "memory" in sections:  # first: it runs in a process of its own, on a machine that is not yet warm
+        results.memory = measure_memory()
+    if "pipeline" in sections:
+        with _bar(progress, "turns", len(SHAPES) * 2 * repeats) as tick:
+            results.pipeline = [row for shape in SHAPES for row in measure(shape, repeats=repeats, progress=tick)]
+    if "latency" in sections:
+        results.latency = measure_latency()
+    if "growth" in sections:
+        with _bar(progress, "long texts", len(LENGTHS) * repeats) as tick:
+            results.growth = list(measure_growth(repeats=repeats, progress=tick))
+    if "adapters" in sections:
+        results.adapters = list(measure_adapters())
+    return results
+
+
+class _bar:  # noqa: N801  # used like a function
+    """A progress bar for the length of a block."""
+
+    def __init__(self, progress: Progress, name: str, total: int) -> None:
+        self._progress = progress
+        self._task = progress.add_task(name, total=total)
+
+    def __enter__(self) -> Tick:
+        return lambda: self._progress.advance(self._task)
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.remove_task(self._task)
+
+
+def _as_json(results: Results) -> dict[str, Any]:
+    document = attrs.asdict(results)
+    for row, fields in zip(results.pipeline, document["pipeline"], strict=True):
+        fields["ratio"] = row.ratio
+    return {**document, "bytes_per_open_turn": document.pop("memory")}
+
+
+def _print(results: Results) -> None:
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+    if results.pipeline:
+        table = Table("turns", "from", "events/s", "µs/event", "floor", "× floor", title="JSON or objects → sink")
+        for row in results.pipeline:
+            numbers = (f"{row.us_per_event:.2f}", f"{row.floor_us_per_event:.2f}", f"{row.ratio:.2f}")
+            table.add_row(row.name, row.source, f"{row.events_per_second:,.0f}", *numbers)
+        console.print(table)
+    if results.memory is not None:
+        console.print(f"memory per open turn (one item, ten deltas sent): {results.memory / 1000:.1f} kB")
+    if results.latency is not None:
+        pace = f"{PER_SECOND:,} events/s over {TURNS} turns"
+        console.print(f"send → sink at {pace}: p50 {results.latency.p50:.2f} ms, p99 {results.latency.p99:.2f} ms")
+    if results.growth:
+        table = Table("deltas of one item", "µs/delta", "without the emitted bytes", "× the first")
+        for growth in results.growth:
+            ratio = growth.us_without_bytes / results.growth[0].us_without_bytes
+            numbers = (f"{growth.us_per_delta:.2f}", f"{growth.us_without_bytes:.2f}", f"{ratio:.2f}")
+            table.add_row(f"{growth.deltas:,}", *numbers)
+        console.print(table)
+    if results.adapters:
+        table = Table("adapter", "content", "deltas", "µs/event", "SDK µs/event", "times faster")
+        for cost in results.adapters:
+            sdk = "" if cost.sdk_us_per_event is None else f"{cost.sdk_us_per_event:.1f}"
+            faster = "" if cost.ratio is None else f"{cost.ratio:.0f}"
+            table.add_row(cost.provider, cost.content, f"{cost.deltas:,}", f"{cost.us_per_event:.2f}", sdk, faster)
+        console.print(table)
