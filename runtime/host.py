@@ -47,12 +47,20 @@ async def open_runtime(
     seconds; what could not be delivered by then is logged with the turns' ids, and listed in `runtime.undelivered`.
     """
     runtime = Runtime(on_emit_of(sink), options or TurnOptions(), max_turns, grace, timestamps, event_ids)
+    failure: BaseException | None = None
     async with trio.open_nursery() as root:
         await root.start(runtime.run)
         try:
             yield runtime
+        except BaseException as exc:  # noqa: BLE001  # raised again below, where no nursery puts it into a group
+            failure = exc
         finally:
             await runtime.shut_down()
+    if failure is not None:
+        try:
+            raise failure
+        finally:
+            del failure  # an exception that is held by a frame of its own traceback is freed late
 
 
 class Runtime:

@@ -410,9 +410,17 @@ HANDMADE: list[tuple[str, StreamEvent, str]] = [
     ("no final item", made(ItemDone(item_id="i", final_item=None)), "$.payload.final_item"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     ("final item is text", made(ItemDone(item_id="i", final_item="x")), "$.payload.final_item"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     ("no error", made(ItemError(item_id="i", error=None)), "$.payload.error"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    ("content is a number", made(ItemDone(item_id="i", final_item=FinalMessage(id="i", content=5))), "$.payload.final_item.content"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    (
+        "content is a number",
+        made(ItemDone(item_id="i", final_item=FinalMessage(id="i", content=5))),
+        "$.payload.final_item.content",
+    ),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     ("usage is text", made(UsageUpdate(response_id="r", usage="x")), "$.payload.usage"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    ("a negative count", made(UsageUpdate(response_id="r", usage=Usage(prompt_tokens=-1))), "$.payload.usage.prompt_tokens"),
+    (
+        "a negative count",
+        made(UsageUpdate(response_id="r", usage=Usage(prompt_tokens=-1))),
+        "$.payload.usage.prompt_tokens",
+    ),
     ("no payload", attrs.evolve(made(), payload=None), "$.payload"),
     ("payload is a dict", made({"type": "heartbeat"}), "$.payload"),
     ("run id is a number", made(run_id=5), "$.run_id"),
@@ -500,7 +508,9 @@ def test_both_roads_of_a_delta_agree_about_its_bytes(data: st.DataObject) -> Non
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(text) - 1))
         text[at : at + data.draw(st.integers(0, 2))] = data.draw(
-            st.sampled_from([b"", b"0", b"9", b"e9", b"E+", b".", b"-", b'"', b",", b"{", b"]", b"\\", b"\xff", b"\x00"])
+            st.sampled_from(
+                [b"", b"0", b"9", b"e9", b"E+", b".", b"-", b'"', b",", b"{", b"]", b"\\", b"\xff", b"\x00"]
+            )
             | st.binary(max_size=2)
         )
     if try_decode_delta(bytes(text)) is not None:

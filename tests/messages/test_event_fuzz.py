@@ -18,7 +18,24 @@ from turnwire.messages.outputs import Output
 
 EVENTS = [json.dumps(event, ensure_ascii=False).encode() for event in all_events().values()]
 SEEDS, EVENTS_PER_SEED = 20, 5_000
-STRANGE: list[Any] = [None, True, 0, -1, 1.5, 10**30, "", "x", "item-1", "message", "\ud83d", "😀", [], {}, [[{}]], {"type": "message"}]
+STRANGE: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    10**30,
+    "",
+    "x",
+    "item-1",
+    "message",
+    "\ud83d",
+    "😀",
+    [],
+    {},
+    [[{}]],
+    {"type": "message"},
+]
 OPTIONS = TurnOptions(batch_gradient=(1, 2), batch_timeout=0.5, max_items=3, max_item_bytes=40, emit_cancelled=True)
 
 

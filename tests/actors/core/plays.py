@@ -157,7 +157,9 @@ def message(status: Any, content: str, item_id: str = "a", *, origin: Any = "age
     return Message(**IDS, item_id=item_id, status=status, content=content, origin=origin, **more)
 
 
-def thinking(status: Any, content: str, item_id: str = "a", *, provider_id: str = "provider-1", **more: Any) -> Thinking:
+def thinking(
+    status: Any, content: str, item_id: str = "a", *, provider_id: str = "provider-1", **more: Any
+) -> Thinking:
     """The block of thinking that is expected."""
     return Thinking(**IDS, item_id=item_id, status=status, content=content, provider_id=provider_id, **more)
 

@@ -27,7 +27,17 @@ from turnwire.messages.events import (
     UsageUpdate,
 )
 from turnwire.messages.output_codec import encode_output
-from turnwire.messages.outputs import Message, Thinking, ToolCall, TurnComplete, TurnError, TurnFailure, TurnStarted, TurnUsage
+from turnwire.messages.outputs import (
+    Message,
+    Output,
+    Thinking,
+    ToolCall,
+    TurnComplete,
+    TurnError,
+    TurnFailure,
+    TurnStarted,
+    TurnUsage,
+)
 
 STARTED = TurnStarted(turn_id="turn-1", thread_id="thread-1", model_id="model-1", provider_id="provider-1")
 COMPLETE = TurnComplete(turn_id="turn-1", thread_id="thread-1", status="complete")
@@ -431,7 +441,9 @@ def test_r06_a_finished_call_is_created_with_its_arguments() -> None:
     assert play.machine.buffers() == {}
 
 
-@pytest.mark.parametrize("text", ["{", "[1, 2]", '"words"', "5", "null", "true", '{"a": NaN}', '{"a": Infinity}', '{"a": 1e999}'])
+@pytest.mark.parametrize(
+    "text", ["{", "[1, 2]", '"words"', "5", "null", "true", '{"a": NaN}', '{"a": Infinity}', '{"a": 1e999}']
+)
 def test_r06_arguments_that_are_no_object_stay_as_text(text: str) -> None:
     """What is not a JSON object is kept raw in the content; the arguments are {}."""
     assert Play().done(called(text)) == [tool("create", content=text)]
@@ -453,12 +465,16 @@ def test_r06_integers_keep_all_digits() -> None:
     assert output.tool_arguments == {"n": 123456789012345678901234567890}
 
 
-@pytest.mark.parametrize("depth", [100, 300, 600, 900, 950, 970, 980, 985, 990, 995, 5000])
+@pytest.mark.parametrize("depth", [100, 250, 300, 600, *range(800, 1000, 10), 5000])
 def test_r06_nested_arguments_can_always_be_put_into_words(depth: int) -> None:
-    """However deep arguments are nested, what is emitted can be encoded."""
+    """However deep arguments are nested, what is emitted can be encoded, also by a writer with a deeper stack."""
     text = '{"a":' * depth + "1" + "}" * depth
-    for output in Play().done(called(text)):
-        assert encode_output(output)
+    [output] = Play().done(called(text))
+    assert encode_deeper(output, frames=40)
+
+
+def encode_deeper(output: Output, frames: int) -> str:
+    return encode_deeper(output, frames - 1) if frames else encode_output(output)
 
 
 # R7
@@ -475,7 +491,16 @@ def test_r07_an_output_completes_its_call() -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("[1, 2]", [1, 2]), (' {"a":1}', {"a": 1}), ("3", "3"), ("null", "null"), ('"q"', '"q"'), ("words", "words"), ("{x", "{x"), ("", "")],
+    [
+        ("[1, 2]", [1, 2]),
+        (' {"a":1}', {"a": 1}),
+        ("3", "3"),
+        ("null", "null"),
+        ('"q"', '"q"'),
+        ("words", "words"),
+        ("{x", "{x"),
+        ("", ""),
+    ],
 )
 def test_r07_only_objects_and_arrays_are_parsed(text: str, value: object) -> None:
     """Catalogue 28: a scalar stays the text it is."""
@@ -758,7 +783,9 @@ def test_r10_what_is_due_comes_before_the_event() -> None:
     assert [at for at, _ in play.record] == [1.0, 1.0]
 
 
-@pytest.mark.parametrize("late", ["delta", "done", "error", "cancel", "finish", "breaks", "abort", "flush", "close", "heartbeat"])
+@pytest.mark.parametrize(
+    "late", ["delta", "done", "error", "cancel", "finish", "breaks", "abort", "flush", "close", "heartbeat"]
+)
 def test_r10_every_event_finds_the_timeout_done(late: str) -> None:
     """Whatever comes late, the timeout came before it and at its own time."""
     play = Play()
