@@ -45,6 +45,7 @@ class Mailbox:
         "_items",
         "_open",
         "_position",
+        "_room",
         "_soonest",
         "is_open",
     )
@@ -59,6 +60,7 @@ class Mailbox:
         self._open: Bundle | None = None  # the last bundle in the channel, while more may join it
         self._bundle: Bundle | tuple[()] = ()  # the one taken out, and how far it has been worked through
         self._position = 0
+        self._room: trio.Event | None = None  # made by the first sender who has to wait
         self._items = items
         self._item: ItemBuffer | None = None  # of the last delta: most deltas are for the same item again
         self._soonest = min(options.batch_timeout, options.latency)
@@ -81,10 +83,17 @@ class Mailbox:
         self._open = bundle
         return True
 
-    async def put(self, arrival: float, event_id: str, item_id: str, what: object) -> None:
-        """Put an entry in, waiting for room. Raises trio.BrokenResourceError if the turn ends meanwhile."""
-        if not self.put_nowait(arrival, event_id, item_id, what):
-            await self._channel.send([arrival, event_id, item_id, what])
+    async def put(self, arrival: float, event_id: str, item_id: str, what: object) -> bool:
+        """Put an entry in, waiting for room. False if the turn has ended meanwhile and the entry is not in."""
+        # Not the channel's own waiting `send`: each sender's event would come as a bundle of one, and the channel
+        # would be full of those.
+        while self.is_open:
+            if self.put_nowait(arrival, event_id, item_id, what):
+                return True
+            if self._room is None:
+                self._room = trio.Event()
+            await self._room.wait()
+        return False
 
     def reason_for_delta(self, item_id: str, text: str, now: float) -> Reason:
         """Say whether the turn must be woken for a delta that was just put in."""
@@ -121,6 +130,7 @@ class Mailbox:
         self._channel.close()
         self._open = None
         self.is_open = False
+        self._make_room()
         return unread
 
     def _take_bundle(self) -> bool:
@@ -132,4 +142,10 @@ class Mailbox:
             return False
         if self._bundle is self._open:
             self._open = None
+        self._make_room()
         return True
+
+    def _make_room(self) -> None:
+        if self._room is not None:
+            self._room.set()
+            self._room = None

@@ -170,9 +170,7 @@ class Turn:
 
     async def _put(self, arrival: float, event_id: str, item_id: str, what: object) -> None:
         self._actor.wake()
-        try:
-            await self._mailbox.put(arrival, event_id, item_id, what)
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
+        if not await self._mailbox.put(arrival, event_id, item_id, what):
             self._count_or_refuse(arrival, event_id, item_id, what)
 
     def _count_or_refuse(self, now: float, event_id: str, item_id: str, what: object) -> None:

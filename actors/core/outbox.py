@@ -107,12 +107,13 @@ class Outbox:
 
     def open_at(self, now: float) -> bool:
         """May the actor make more emissions now? Asking is what notices that the sink is behind."""
-        waiting = len(self._waiting)
-        if waiting < self.limit and not self._behind:
-            return self._bytes < self.hard_bytes
-        if not self._behind and now >= self.asks_again_at:
+        if not self._behind:
+            if len(self._waiting) < self.limit and self._bytes < self.hard_bytes:
+                return True
+            if now < self.asks_again_at:
+                return False
             self._fall_behind()
-        return self._behind and len(self._waiting) < self.hard_limit and self._bytes < self.hard_bytes
+        return len(self._waiting) < self.hard_limit and self._bytes < self.hard_bytes
 
     @property
     def asks_again_at(self) -> float:

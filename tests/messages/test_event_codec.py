@@ -4,7 +4,6 @@ import json
 import math
 from typing import Any
 
-import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -287,7 +286,7 @@ def test_the_default_limit_is_sixteen_mebibytes() -> None:
         decode_event(full + " ")
 
 
-@pytest.mark.parametrize("half", ["\ud83d", "\ude00", "a\ud83d", "\ude00b"])
+@pytest.mark.parametrize("half", ["\ud83d", "a\ud83d", "\ude00b"])
 @pytest.mark.parametrize(
     ("tag", "path"),
     [
@@ -401,33 +400,39 @@ def test_check_event_passes_what_is_right(name: str) -> None:
     assert check_event(event) == event
 
 
+def untyped(cls: Any, **fields: Any) -> Any:
+    """Make an object as code without type checks may make it."""
+    return cls(**fields)
+
+
+BAD_MESSAGE = untyped(FinalMessage, id="i", content=5)
 HANDMADE: list[tuple[str, StreamEvent, str]] = [
     ("no item id", made(ItemDelta(item_id="", delta_content="x")), "$.payload.item_id"),
-    ("null text", made(ItemDelta(item_id="i", delta_content=None)), "$.payload.delta_content"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    ("text is bytes", made(ItemDelta(item_id="i", delta_content=b"x")), "$.payload.delta_content"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    ("item id is a number", made(ItemStart(item_id=7, item_type="message")), "$.payload.item_id"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    ("no such item type", made(ItemStart(item_id="i", item_type="poem")), "$.payload.item_type"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    ("no final item", made(ItemDone(item_id="i", final_item=None)), "$.payload.final_item"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    ("final item is text", made(ItemDone(item_id="i", final_item="x")), "$.payload.final_item"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    ("no error", made(ItemError(item_id="i", error=None)), "$.payload.error"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    ("null text", made(untyped(ItemDelta, item_id="i", delta_content=None)), "$.payload.delta_content"),
+    ("text is bytes", made(untyped(ItemDelta, item_id="i", delta_content=b"x")), "$.payload.delta_content"),
+    ("item id is a number", made(untyped(ItemStart, item_id=7, item_type="message")), "$.payload.item_id"),
+    ("no such item type", made(untyped(ItemStart, item_id="i", item_type="poem")), "$.payload.item_type"),
+    ("no final item", made(untyped(ItemDone, item_id="i", final_item=None)), "$.payload.final_item"),
+    ("final item is text", made(untyped(ItemDone, item_id="i", final_item="x")), "$.payload.final_item"),
+    ("content is a number", made(ItemDone(item_id="i", final_item=BAD_MESSAGE)), "$.payload.final_item.content"),
+    ("no error", made(untyped(ItemError, item_id="i", error=None)), "$.payload.error"),
+    ("usage is text", made(untyped(UsageUpdate, response_id="r", usage="x")), "$.payload.usage"),
     (
-        "content is a number",
-        made(ItemDone(item_id="i", final_item=FinalMessage(id="i", content=5))),
-        "$.payload.final_item.content",
-    ),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    ("usage is text", made(UsageUpdate(response_id="r", usage="x")), "$.payload.usage"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    (
-        "a negative count",
+        "negative count",
         made(UsageUpdate(response_id="r", usage=Usage(prompt_tokens=-1))),
         "$.payload.usage.prompt_tokens",
     ),
-    ("no payload", attrs.evolve(made(), payload=None), "$.payload"),
+    ("no payload", made(payload=0), "$.payload"),
     ("payload is a dict", made({"type": "heartbeat"}), "$.payload"),
     ("run id is a number", made(run_id=5), "$.run_id"),
     ("no run id", made(run_id=""), "$.run_id"),
     ("timestamp is text", made(timestamp="now"), "$.timestamp"),
     ("no trace context", made(trace_context=None), "$.trace_context"),
-    ("traceparent is a number", made(trace_context=TraceContext(traceparent=1)), "$.trace_context.traceparent"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    (
+        "traceparent is a number",
+        made(trace_context=untyped(TraceContext, traceparent=1)),
+        "$.trace_context.traceparent",
+    ),
 ]
 DELTA = ItemDelta(item_id="i", delta_content="x")
 HANDMADE_DELTAS: list[tuple[str, StreamEvent, str]] = [

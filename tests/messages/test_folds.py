@@ -31,7 +31,7 @@ from turnwire.messages.events import (
     UsageUpdate,
 )
 from turnwire.messages.folds import Response, ResponseItem, SnapshotFold, TurnSnapshot, fold_events, fold_outputs
-from turnwire.messages.outputs import Message, TurnComplete, TurnError, TurnFailure, TurnStarted
+from turnwire.messages.outputs import Message, Output, TurnComplete, TurnError, TurnFailure, TurnStarted
 
 STARTED = TurnStarted(turn_id="t", thread_id="h", model_id="m")
 COMPLETE = TurnComplete(turn_id="t", thread_id="h", status="complete")
@@ -53,7 +53,7 @@ def test_nothing_folds_to_nothing() -> None:
 
 def test_items_stand_in_order_of_first_sight_with_their_newest_state() -> None:
     """A late update moves no item."""
-    outputs = [
+    outputs: list[Output] = [
         STARTED,
         state("b", "1", "create"),
         state("a", "1", "create"),

@@ -146,11 +146,14 @@ def test_nesting_past_the_fast_writers_limit_is_written() -> None:
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("wrap", [lambda n: n, lambda n: [n], lambda n: {"a": {"b": (1, n)}}])
-def test_nan_is_refused_anywhere(number: float, wrap: Any) -> None:
+@pytest.mark.parametrize("depth", [0, 1, 5])
+def test_nan_is_refused_anywhere(number: float, depth: int) -> None:
     """In lists, tuples and objects, however deep."""
+    value: Any = number
+    for _ in range(depth):
+        value = {"a": (1, [value])}
     with pytest.raises(ValueError, match="not JSON"):
-        refuse_nan(wrap(number))
+        refuse_nan(value)
 
 
 @pytest.mark.parametrize("value", [None, 1, 1.5, "nan", [], {"a": [1.5, None, True]}])

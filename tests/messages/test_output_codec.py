@@ -21,6 +21,7 @@ from turnwire.messages.outputs import (
 )
 
 ITEM: dict[str, Any] = {"turn_id": "t", "thread_id": "h", "item_id": "i", "status": "create", "content": "c"}
+FAILED: dict[str, Any] = {**ITEM, "status": "error"}
 TURN: dict[str, Any] = {"turn_id": "t", "thread_id": "h"}
 CALL: dict[str, Any] = {**ITEM, "content": "", "tool_name": "add", "call_id": "k"}
 WIRE_ITEM = '"turnId":"t","threadId":"h","itemId":"i"'
@@ -32,7 +33,7 @@ OUTPUTS: list[tuple[Output, str]] = [
         f'{{"type":"message",{WIRE_ITEM},"status":"create","content":"c","origin":"agent"}}',
     ),
     (
-        Message(**{**ITEM, "status": "error"}, origin="user", error_code="E", error_message="m"),
+        Message(**FAILED, origin="user", error_code="E", error_message="m"),
         f'{{"type":"message",{WIRE_ITEM},"status":"error","content":"c","origin":"user","errorCode":"E","errorMessage":"m"}}',
     ),
     (
@@ -193,7 +194,8 @@ def test_nan_is_refused(number: float) -> None:
 
 def test_half_surrogates_become_marks() -> None:
     """In texts, ids and data alike."""
-    output = ToolCall(**{**CALL, "content": "a\ud83d", "item_id": "\ude00"}, tool_arguments={"\ud83d": "\ud83d\ude00"})
+    halves: dict[str, Any] = {**CALL, "content": "a\ud83d", "item_id": "\ude00"}
+    output = ToolCall(**halves, tool_arguments={"\ud83d": "\ud83d\ude00"})
     wire = json.loads(encode_output(output))
     assert (wire["content"], wire["itemId"], wire["toolArguments"]) == ("a\ufffd", "\ufffd", {"\ufffd": "😀"})
 

@@ -149,7 +149,7 @@ def taken_back() -> FinalCancelled:
     return FinalCancelled(id="final")
 
 
-IDS: dict[str, str] = {"turn_id": "turn-1", "thread_id": "thread-1"}
+IDS: dict[str, Any] = {"turn_id": "turn-1", "thread_id": "thread-1"}
 
 
 def message(status: Any, content: str, item_id: str = "a", *, origin: Any = "agent", **more: Any) -> Message:

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from turnwire.actors.core.gradient import DEFAULT_GRADIENT, Gradient, check_gradient, is_number, shared_gradient
 
-DEFAULT_THRESHOLDS = [10, 20, 30, 40, 60, 80, 100, 120, 170, 220, 270, 320, 420, 520, 720, 920]
-DEFAULT_THRESHOLDS += [1420, 1920, 2420, 2920, 3920, 4920, 6920]
+DEFAULT_THRESHOLDS = [
+    *(10, 20, 30, 40, 60, 80, 100, 120, 170, 220, 270, 320, 420, 520, 720, 920),
+    *(1420, 1920, 2420, 2920, 3920, 4920, 6920),
+]
 
 
 def test_the_default_thresholds_are_the_running_sums() -> None:

@@ -56,7 +56,7 @@ def test_the_defaults_are_those_of_the_specification() -> None:
     }
 
 
-@pytest.mark.parametrize(("name", "wrong"), WRONG)
+@pytest.mark.parametrize(("name", "wrong"), WRONG, ids=lambda value: str(value)[:20])
 def test_a_wrong_option_is_refused_by_name(name: str, wrong: Any) -> None:
     """A clear ValueError when the turn is opened."""
     with pytest.raises(ValueError, match=name):

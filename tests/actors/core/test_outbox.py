@@ -30,7 +30,7 @@ def drain(outbox: Outbox, now: float = 0.0) -> list[Output]:
 
 def behind(**options: Any) -> Outbox:
     """An outbox whose sink is behind, with a head in flight and nothing else waiting."""
-    outbox = Outbox(**{"limit": 1, "patience": 0.25, **options})
+    outbox = Outbox(limit=1, patience=0.25, **options)
     add(outbox, STARTED, STARTED)
     outbox.take()
     assert outbox.open_at(0.25)

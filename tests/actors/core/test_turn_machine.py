@@ -1,6 +1,7 @@
 """The rules R1 to R19 of a turn, each by itself, and the limits."""
 
 import logging
+from collections.abc import Callable
 
 import pytest
 
@@ -18,6 +19,7 @@ from tests.actors.core.plays import (
 )
 from turnwire.actors.core.item_buffer import BufferInfo
 from turnwire.messages.events import (
+    FinalItem,
     FinalScriptExecution,
     Heartbeat,
     ItemDelta,
@@ -198,7 +200,7 @@ def test_r02_what_comes_for_an_ended_item_is_ignored_and_counted(end: str, late:
     """After its end an item is deaf."""
     play = Play(batch_gradient=[1])
     play.start()
-    acts = {
+    acts: dict[str, Callable[[], list[Output]]] = {
         "delta": lambda: play.delta("late text"),
         "done": lambda: play.done(said("late")),
         "error": play.error,
@@ -215,8 +217,13 @@ def test_r02_a_done_call_takes_no_second_item_done(late: str) -> None:
     """An id is used once: another item_done under a call's id is ignored and counted, and the call stays open."""
     play = Play()
     play.done(called())
-    final = {"message": said("hi"), "reasoning": thought("hm"), "error": broken(), "call": called('{"b":2}')}[late]
-    assert play.done(final) == []
+    finals: dict[str, FinalItem] = {
+        "message": said("hi"),
+        "reasoning": thought("hm"),
+        "error": broken(),
+        "call": called('{"b":2}'),
+    }
+    assert play.done(finals[late]) == []
     assert sum(play.machine.counts.values()) == 1
     assert play.done(answered(), "out") == [tool("complete", tool_output="ok")]
 
@@ -792,7 +799,7 @@ def test_r10_every_event_finds_the_timeout_done(late: str) -> None:
     play.start()
     play.delta("x")
     play.now = 1.5
-    {
+    acts: dict[str, Callable[[], list[Output]]] = {
         "delta": lambda: play.delta("y"),
         "done": lambda: play.done(said("x")),
         "error": play.error,
@@ -803,7 +810,8 @@ def test_r10_every_event_finds_the_timeout_done(late: str) -> None:
         "flush": play.flush,
         "close": play.close,
         "heartbeat": lambda: play.push(Heartbeat()),
-    }[late]()
+    }
+    acts[late]()
     assert play.record[0] == (1.0, message("create", "x"))
 
 
@@ -1034,7 +1042,7 @@ def test_r15_the_first_terminal_wins(first: str, late: str) -> None:
     """Catalogue 26: whatever comes later is counted and ignored."""
     play = Play(batch_gradient=[1])
     play.start()
-    acts = {
+    acts: dict[str, Callable[[], list[Output]]] = {
         "finish": play.finish,
         "breaks": play.breaks,
         "abort": play.abort,
@@ -1200,8 +1208,9 @@ def test_r19_a_half_that_is_never_joined_becomes_a_mark(end: str) -> None:
     play.start()
     play.delta("a\ud83d")
     play.flush()
-    first = {"finish": play.finish, "breaks": play.breaks, "abort": play.abort, "close": play.close}[end]()[0]
-    assert first == message("update", "a\ufffd")
+    acts: dict[str, Callable[[], list[Output]]] = {"finish": play.finish, "breaks": play.breaks}
+    acts |= {"abort": play.abort, "close": play.close}
+    assert acts[end]()[0] == message("update", "a\ufffd")
 
 
 def test_r19_an_error_ends_a_half_too() -> None:

@@ -13,7 +13,7 @@ from turnwire.actors.core.text import has_halves, utf16_length
 from turnwire.messages.events import Heartbeat, Payload, Usage, UsageUpdate
 from turnwire.messages.folds import fold_outputs
 from turnwire.messages.output_codec import decode_output, encode_output
-from turnwire.messages.outputs import Message, Output, Thinking
+from turnwire.messages.outputs import Message, Thinking, ToolCall
 
 PAUSES = st.sampled_from([0.0, 0.0, 0.0, 0.1, 0.4, 1.0, 3.0])
 TEXTS = st.text(st.sampled_from("ab é😀\n"), max_size=60)
@@ -89,21 +89,9 @@ def test_a_step_emits_as_often_as_its_thresholds_say() -> None:
 
 
 ACTS = [
-    "start",
-    "start",
-    "delta",
-    "delta",
-    "delta",
-    "delta",
-    "delta",
-    "done",
-    "error",
-    "cancel",
-    "call",
-    "output",
-    "output start",
+    *("start", "start", "delta", "delta", "delta", "delta", "delta", "done", "error", "cancel", "call", "output"),
+    *("output start", "beat", "usage", "flush", "begin", "prompt", "final error", "final cancelled", "misfit"),
 ]
-ACTS += ["beat", "usage", "flush", "begin", "prompt", "final error", "final cancelled", "misfit"]
 ENDS = ["finish", "breaks", "abort", "close", "fail"]
 Act = tuple[float, str, str, str]
 
@@ -236,7 +224,7 @@ def test_a_snapshot_of_all_outputs_has_every_item_once() -> None:
         outputs = played(random_acts(random.Random(seed)), RANDOM_OPTIONS[0]).outputs
         snapshot = fold_outputs(outputs)
         assert fold_outputs(snapshot.outputs) == snapshot
-        newest: dict[str, Output] = {output.item_id: output for output in outputs if hasattr(output, "item_id")}  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+        newest = {one.item_id: one for one in outputs if isinstance(one, Message | Thinking | ToolCall)}
         assert {item.item_id: item for item in snapshot.items} == newest
 
 
