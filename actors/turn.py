@@ -52,7 +52,11 @@ class Turn:
         what: Payload | str
         if isinstance(event, StreamEvent):
             event_id, item_id, what = self._check(event)
-        elif len(event) <= self._max_bytes and (delta := try_decode_delta(event)) is not None:
+        elif (
+            isinstance(event, bytes)
+            and len(event) <= self._max_bytes
+            and (delta := try_decode_delta(event)) is not None
+        ):
             event_id, item_id, what = delta.event_id, delta.payload.item_id, delta.payload.delta_content
         else:
             event_id, item_id, what = self._decode(event)
@@ -97,15 +101,19 @@ class Turn:
         if self._is_closed:
             raise ClosedError(f"turn {self.turn_id} was cancelled; what was flushed may not have arrived")
 
+    def catch_up(self) -> None:
+        """Process everything sent before and everything that is due, at once: for hosts that drive time themselves."""
+        self._actor.catch_up(regardless=True)
+
     def buffers(self) -> dict[str, BufferInfo]:
         """Look at the live items, everything sent before included."""
-        self._actor.catch_up(regardless=True)
+        self.catch_up()
         return self._actor.machine.buffers()
 
     @property
     def counts(self) -> dict[str, int]:
         """How often something was ignored, by what it was; and how many emissions were conflated."""
-        self._actor.catch_up(regardless=True)
+        self.catch_up()
         machine = self._actor.machine
         conflated = {"conflated_emissions": machine.outbox.conflated} if machine.outbox.conflated else {}
         return {**machine.counts, **conflated}

@@ -46,7 +46,7 @@ from turnwire.messages.events import (
     UnknownPayload,
     UsageUpdate,
 )
-from turnwire.messages.json_text import dump_json, parse_json, refuse_nan
+from turnwire.messages.json_text import dump_json, mend_surrogates, parse_json, refuse_nan
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 """Larger events are refused unread: one event must not be able to take the process's memory."""
@@ -87,8 +87,9 @@ _FINAL_ITEM_TAGS: Mapping[type, str] = {cls: tag for tag, cls in FINAL_ITEM_TYPE
 
 def decode_event(data: bytes | str, *, max_bytes: int = MAX_EVENT_BYTES) -> StreamEvent:
     """Decode one event from its JSON text. Raises InvalidEventError for anything that is none."""
-    if len(data) > max_bytes:
-        raise InvalidEventError(f"{len(data)} bytes; at most {max_bytes} are taken")
+    size = len(data) if isinstance(data, bytes) or data.isascii() else len(data.encode("utf-8", "surrogatepass"))
+    if size > max_bytes:
+        raise InvalidEventError(f"{size} bytes; at most {max_bytes} are taken")
     delta = try_decode_delta(data)
     if delta is not None:
         return StreamEvent(
@@ -140,8 +141,23 @@ def check_event(event: StreamEvent) -> StreamEvent:
         and type(event.event_id) is str
         and payload.item_id
         and event.event_id
+        and type(event.run_id) is str
+        and event.run_id
+        and type(event.timestamp) in (int, float)
+        and type(event.trace_context) is TraceContext
+        and type(event.trace_context.traceparent) is str
     ):
         return event
+    if type(payload) not in _PAYLOAD_TAGS and type(payload) is not UnknownPayload:
+        raise InvalidEventError(
+            f"expected a payload, got {_json_name(payload)}", path="$.payload", event=str(event.event_id)
+        )
+    if type(payload) is ItemDone and type(payload.final_item) not in _FINAL_ITEM_TAGS:
+        problem = f"expected a final item, got {_json_name(payload.final_item)}"
+        raise InvalidEventError(problem, path="$.payload.final_item", event=str(event.event_id))
+    if type(event.trace_context) is not TraceContext:
+        problem = f"expected a trace context, got {_json_name(event.trace_context)}"
+        raise InvalidEventError(problem, path="$.trace_context", event=str(event.event_id))
     try:
         return structure_event(unstructure_event(event))
     except (TypeError, AttributeError, ValueError) as exc:
@@ -164,8 +180,7 @@ def unstructure_event(event: StreamEvent) -> dict[str, Any]:
 def encode_event(event: StreamEvent) -> bytes:
     """Encode one event as compact JSON. Raises ValueError if a NaN is in it."""
     wire = unstructure_event(event)
-    if type(event.payload) is not ItemDelta:
-        refuse_nan(wire)
+    refuse_nan(event.timestamp if type(event.payload) is ItemDelta else wire)
     return dump_json(wire)
 
 
@@ -173,14 +188,14 @@ def encode_event(event: StreamEvent) -> bytes:
 # gets to see them.
 
 
-class WireTraceContext(msgspec.Struct, frozen=True, gc=False):
+class WireTraceContext(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """The trace context of a delta, as it stood on the wire."""
 
     traceparent: str
     tracestate: str | None = None
 
 
-class WireDeltaPayload(msgspec.Struct, frozen=True, gc=False):
+class WireDeltaPayload(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """The payload of an `item_delta`, as it stood on the wire."""
 
     type: Literal["item_delta"]
@@ -188,7 +203,7 @@ class WireDeltaPayload(msgspec.Struct, frozen=True, gc=False):
     delta_content: str
 
 
-class WireDelta(msgspec.Struct, frozen=True, gc=False):
+class WireDelta(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """An `item_delta` event, as it stood on the wire."""
 
     event_id: Id
@@ -255,13 +270,13 @@ def _structure_final_item(fields: dict[str, Any], event: str | None) -> FinalIte
 
 
 _T = TypeVar("_T")
-_AT = re.compile(r"^(?P<problem>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOTALL)
+_AT = re.compile(r"^(?P<problem>.*?)(?: - at `\$(?P<path>[^`]*)`)?$", re.DOTALL)
 _MISSING = re.compile(r"^Object missing required field `(?P<field>.+)`$")
 
 
 def _convert(fields: dict[str, Any], cls: type[_T], path: str, event: str | None) -> _T:
     try:
-        return msgspec.convert(fields, cls)
+        return _lenient(fields, cls)
     except msgspec.ValidationError as exc:
         found = _AT.match(str(exc))
         problem = found["problem"] if found else str(exc)
@@ -269,6 +284,30 @@ def _convert(fields: dict[str, Any], cls: type[_T], path: str, event: str | None
         if missing := _MISSING.match(problem):
             where, problem = f"{where}.{missing['field']}", "missing"
         raise InvalidEventError(problem.replace("Expected", "expected"), path=where, event=event) from None
+
+
+def _lenient(fields: dict[str, Any], cls: type[_T]) -> _T:
+    """Convert; msgspec stumbles over half surrogates in names, and in values where it expects something else."""
+    try:
+        return msgspec.convert(fields, cls)
+    except UnicodeEncodeError:
+        try:
+            return msgspec.convert(_mended(fields, texts=False), cls)
+        except UnicodeEncodeError:  # a wrong value then, which is as wrong when it is mended
+            return msgspec.convert(_mended(fields, texts=True), cls)
+
+
+def _mended(value: Any, *, texts: bool) -> Any:
+    match value:
+        case dict():
+            fields = cast("dict[str, Any]", value)
+            return {mend_surrogates(name): _mended(inner, texts=texts) for name, inner in fields.items()}
+        case list():
+            return [_mended(inner, texts=texts) for inner in value]
+        case str() if texts:
+            return mend_surrogates(value)
+        case _:
+            return value
 
 
 def _unstructure_payload(payload: Payload) -> dict[str, Any]:

@@ -12,6 +12,9 @@ from typing import Any, cast
 import msgspec
 import orjson
 
+MAX_DEPTH = 200
+"""Deeper JSON is refused: what one stack could just read, another could not write. orjson's own bound is 254."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -22,12 +25,16 @@ def parse_json(text: bytes | str) -> Any:
     {'n': 123456789012345678901234567890}
     """
     try:
-        return msgspec.json.decode(text)
+        value = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError):
         # Half of a surrogate pair as an escape is legal JSON that msgspec refuses; bad text fails here again.
-        return _parse_slowly(text)
+        value = _parse_slowly(text)
     except RecursionError:
         raise ValueError("JSON is nested too deeply") from None
+    brackets = (b"[", b"{") if isinstance(text, bytes) else ("[", "{")
+    if sum(map(cast("Any", text).count, brackets)) > MAX_DEPTH and _is_deep(value):
+        raise ValueError(f"JSON is nested deeper than {MAX_DEPTH} levels")
+    return value
 
 
 def parse_json_or_text(text: str) -> Any:
@@ -80,8 +87,26 @@ def mend_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
+def _is_deep(value: object) -> bool:
+    """Tell, without recursion, whether a value is nested deeper than MAX_DEPTH."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [inner for outer in level for inner in _children(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _children(value: object) -> "list[object]":
+    if isinstance(value, dict):
+        return list(cast("dict[str, object]", value).values())
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
 def _parse_slowly(text: bytes | str) -> Any:
     try:
+        if isinstance(text, bytes):
+            text = text.decode()  # json.loads would also take UTF-16, UTF-32 and encoded surrogates
         return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except RecursionError:
         raise ValueError("JSON is nested too deeply") from None

@@ -6,7 +6,8 @@ cancelled, its turns still get a bounded time to hand over what they have accept
 
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, nullcontext
+from typing import cast
 
 import trio
 
@@ -137,9 +138,14 @@ class Runtime:
     ) -> TurnSnapshot:
         """Run a whole turn from a stream of events, and give what a reader then knows.
 
-        A malformed event raises, unless `on_invalid` is there to take note of it.
+        A malformed event raises, unless `on_invalid` is there to take note of it. The stream is closed at the end, if
+        it can be: it is not left half read for the garbage collector.
         """
-        async with self.open_turn(turn_id=turn_id, thread_id=thread_id, options=options) as turn:
+        can_close = hasattr(events, "aclose")
+        async with (
+            aclosing(cast("AsyncGenerator[object, None]", events)) if can_close else nullcontext(),
+            self.open_turn(turn_id=turn_id, thread_id=thread_id, options=options) as turn,
+        ):
             async for event in events:
                 try:
                     await turn.send(event)

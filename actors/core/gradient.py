@@ -80,7 +80,10 @@ def check_gradient(steps: object, growth: object) -> None:
 
 def is_number(value: object) -> TypeGuard[float]:
     """Tell whether this is a finite number; True and False are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    except OverflowError:  # an integer that no float can hold
+        return False
 
 
 @lru_cache(maxsize=64)  # a process uses a handful; the bound is for hosts that make one up per turn

@@ -111,6 +111,12 @@ class ItemBuffer:
         """Length in bytes of UTF-8, for the limits on memory."""
         return self.units + self._surplus
 
+    def size_with(self, more: str) -> int:
+        """Give the size it would have with this delta. Two halves weigh four bytes once they are joined, not six."""
+        if not has_halves(more):
+            return self.size + utf8_length(more)
+        return self.size - 3 * len(self._half) + utf8_length(mend_surrogates(self._half + more))
+
     def append(self, text: str, *, now: float) -> bool:
         """Take a delta in. True if the text has crossed its limit, so that an emission is due."""
         self._touched = now
@@ -119,9 +125,10 @@ class ItemBuffer:
         if text.isascii() and not self._half:
             self.units = units = self.units + len(text)
         else:
-            self.units = units = self.units + utf16_length(text)
-            self._surplus += utf8_length(text) - utf16_length(text)
+            added, waited = utf16_length(text), len(self._half)
+            self.units = units = self.units + added
             text = self._join_halves(text)
+            self._surplus += utf8_length(text) + 3 * (len(self._half) - waited) - added
         self._pieces.append(text)
         if units > self.announced:
             self.announced = units

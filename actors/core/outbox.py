@@ -108,7 +108,7 @@ class Outbox:
     def open_at(self, now: float) -> bool:
         """May the actor make more emissions now? Asking is what notices that the sink is behind."""
         if not self._behind:
-            if len(self._waiting) < self.limit and self._bytes < self.hard_bytes:
+            if len(self._waiting) < min(self.limit, self.hard_limit) and self._bytes < self.hard_bytes:
                 return True
             if now < self.asks_again_at:
                 return False
@@ -144,6 +144,7 @@ class Outbox:
         if self._flying is not None:
             self._bytes -= self._flying.size
             self._flying = None
+            self._behind = self._behind and bool(self._waiting)
 
     def holds_up_to(self, serial: int) -> bool:
         """Does anything that was made up to this serial still wait, in this or in a newer form?"""

@@ -36,6 +36,10 @@ class ToolCalls:
         """Tell whether this item is a call that waits for its output."""
         return item_id in self._by_item_id
 
+    def knows(self, item_id: str) -> bool:
+        """Tell whether this id is in use, by an open call or by an output that has begun."""
+        return item_id in self._by_item_id or item_id in self._call_of_output
+
     def open(self, call: OpenCall) -> None:
         """Remember a call until its output, its error or its end."""
         self._by_item_id[call.item_id] = call

@@ -88,7 +88,7 @@ class TurnItems:
     def start(self, start: ItemStart, now: float) -> None:  # R2
         """Begin an item. Nothing is emitted yet."""
         item_id, content_type = start.item_id, CONTENT_TYPES.get(start.item_type)
-        if item_id in self.live or item_id in self._ended_ids or self._calls.is_open(item_id):
+        if item_id in self.live or item_id in self._ended_ids or self._calls.knows(item_id):
             self._counts.add("repeated_item_starts")
         elif start.item_type == "function_call_output" and start.call_id is not None:
             self._own_calls().expect_output(item_id, start.call_id)
@@ -129,7 +129,11 @@ class TurnItems:
     def done(self, item_id: str, final: FinalItem, now: float) -> None:  # R5
         """End an item with what its final_item says."""
         item = self.live.get(item_id)
-        if item_id in self._ended_ids:
+        if item_id in self._ended_ids or (
+            item is None
+            and self._calls.is_open(item_id)
+            and not isinstance(final, FinalFunctionCallOutput | FinalCancelled)
+        ):
             self._counts.add("ended_items")
         elif item is None:
             self._done_unseen(item_id, final, now)
@@ -146,6 +150,8 @@ class TurnItems:
         """End an item, or an open call, with an error."""
         if (item := self.live.get(item_id)) is not None:
             self._end_with_error(item, error, now)
+        elif item_id in self._ended_ids:
+            self._counts.add("ended_items")
         elif (call := self._close_call(item_id)) is not None:
             self._add(self._voice.call_failed(call, error), now)
         else:
@@ -160,6 +166,8 @@ class TurnItems:
             else:
                 self._outbox.withdraw_create(item_id)
                 self._release(item)
+        elif item_id in self._ended_ids:
+            self._counts.add("ended_items")
         elif (call := self._close_call(item_id)) is not None:
             if self._options.emit_cancelled:
                 self._add(self._voice.call_failed(call, error), now)
@@ -289,7 +297,7 @@ class TurnItems:
         self._end_with_error(item, ErrorInfo(code="ITEM_TOO_LARGE", message=message), now)
 
     def _is_too_large(self, item: ItemBuffer, more: str) -> bool:
-        return item.size + utf8_length(more) > self._options.max_item_bytes
+        return item.size_with(more) > self._options.max_item_bytes
 
     def _own_calls(self) -> ToolCalls:
         if self._calls is NO_CALLS:

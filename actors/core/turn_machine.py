@@ -131,6 +131,7 @@ class TurnMachine:
     def fail(self, code: str, message: str, *, now: float) -> None:
         """End with turn_error for a reason of our own, such as a deadline. The first terminal wins (R15)."""
         if not self.ended:
+            self.tick(now=now)
             self._end(now, self._voice.broke(code, message))
 
     def crash(self, *, now: float) -> None:
@@ -188,7 +189,7 @@ class TurnMachine:
         elif done.status != "complete":
             turn_id = self._voice.turn_id
             log.warning("turn %s: response_done has status %r; it counts as complete", turn_id, done.status)
-        self._end(now, self._voice.completed(status, done.usage or self._usage))
+        self._end(now, self._voice.completed(status, done.usage, self._usage))
 
     def _end(self, now: float, terminal: TurnComplete | TurnError | None = None) -> None:
         self.items.end_all(now)

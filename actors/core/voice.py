@@ -104,9 +104,10 @@ class TurnVoice:
         """Word a call that failed, before or after its arguments were there."""
         return self._call(call, "error", error_code=error.code, error_message=error.message)
 
-    def completed(self, status: TurnStatus, usage: Usage | None) -> TurnComplete:
-        """Word an end that the producer told us of."""
-        return TurnComplete(turn_id=self.turn_id, thread_id=self.thread_id, status=status, usage=_turn_usage(usage))
+    def completed(self, status: TurnStatus, *usages: Usage | None) -> TurnComplete:
+        """Word an end that the producer told us of, with the first of these usages that says enough."""
+        usage = next(filter(None, map(_turn_usage, usages)), None)
+        return TurnComplete(turn_id=self.turn_id, thread_id=self.thread_id, status=status, usage=usage)
 
     def broke(self, code: str, message: str) -> TurnError:
         """Word an end by failure."""

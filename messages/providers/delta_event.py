@@ -26,7 +26,7 @@ _set_item_id = _setter(ItemDelta, "item_id")
 _set_delta_content = _setter(ItemDelta, "delta_content")
 
 
-def make_delta_event(  # noqa: PLR0917 - positional on purpose, see below
+def make_delta_event(
     event_id: str, timestamp: float, run_id: str, trace_context: TraceContext, item_id: str, text: str
 ) -> StreamEvent:
     """Make the event. Positional, because keywords cost a tenth of the whole."""

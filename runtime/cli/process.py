@@ -9,11 +9,12 @@ import argparse
 import sys
 from contextlib import aclosing
 from math import inf
+from operator import itemgetter
 from typing import BinaryIO
 
 import attrs
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from turnwire.actors.core.gradient import DEFAULT_GRADIENT
 from turnwire.actors.core.options import TurnOptions
@@ -30,6 +31,8 @@ from turnwire.runtime.schedule import Arrival, Scheduled, schedule
 NAME = "process"
 SUMMARY = "StreamEvents in, StreamMessages out"
 EXAMPLE = "turnwire process --gradient 10,10,20 --bare events.jsonl"
+
+SEGMENT = 2048  # events: enough that settling all turns costs little, few enough to hold their emissions in memory
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,20 +81,47 @@ async def _process_recorded(turns: list[Scheduled], clock: MockClock, options: T
 
 
 async def _send_all(arrivals: list[Arrival], clock: MockClock, options: TurnOptions, output: "_Output") -> None:
-    async with open_runtime(sink=output, options=options) as runtime:
-        open_turns: dict[str, Turn] = {}
-        for arrival in arrivals:
+    ordered = _Ordered(output, {arrival.turn.run_id: arrival.turn for arrival in arrivals})
+    async with open_runtime(sink=ordered, options=options) as runtime:
+        turns: dict[str, Turn] = {}
+        for number, arrival in enumerate(arrivals, 1):
             clock.jump(arrival.at - clock.current_time())
-            turn = open_turns.get(arrival.turn.run_id)
+            run_id = arrival.turn.run_id
+            turn = turns.get(run_id)
             if turn is None:
-                turn = open_turns[arrival.turn.run_id] = runtime.open_turn(
-                    turn_id=arrival.turn.run_id,
-                    thread_id=arrival.turn.thread_id,
-                    timestamps=arrival.turn.timestamp,
+                turn = turns[run_id] = runtime.open_turn(
+                    turn_id=run_id, thread_id=arrival.turn.thread_id, timestamps=arrival.turn.timestamp
                 )
             await turn.send(arrival.event)
             if arrival.is_last:
-                await open_turns.pop(arrival.turn.run_id).aclose()
+                await turns.pop(run_id).aclose()
+            if number % SEGMENT == 0 or number == len(arrivals):
+                for open_turn in turns.values():
+                    open_turn.catch_up()
+                await wait_all_tasks_blocked()
+                await ordered.write()
+
+
+class _Ordered:
+    """Collects the emissions of many turns and writes them in the order of their time.
+
+    Which of two turns runs first is the scheduler's choice, and it rolls dice. Within a segment all emissions are made,
+    then sorted: so the whole output is the same in every run, not just each turn's share of it.
+    """
+
+    def __init__(self, output: "_Output", turns: dict[str, Scheduled]) -> None:
+        self._output = output
+        self._turns = turns
+        self._segment: list[tuple[float, int, StreamMessage]] = []
+
+    async def __call__(self, message: StreamMessage) -> None:
+        turn = self._turns[message.turn_id]
+        self._segment.append((message.timestamp - turn.base_ms, turn.first_line, message))
+
+    async def write(self) -> None:
+        segment, self._segment = sorted(self._segment, key=itemgetter(0, 1)), []
+        for _, _, message in segment:
+            await self._output(message)
 
 
 async def _process_live(

@@ -41,7 +41,7 @@ def line(payload: Payload, *, at: float, run_id: str = "r1", event_id: str | Non
 
 def start(run_id: str = "r1", at: float = 0.0) -> bytes:
     return line(
-        ResponseStart(response_id="x", turn_id="t", thread_id="th", model_id="m", provider_id="p", created_at=1),
+        ResponseStart(response_id="x", turn_id=run_id, thread_id="th", model_id="m", provider_id="p", created_at=1),
         at=at,
         run_id=run_id,
     )
@@ -213,7 +213,7 @@ def test_a_missing_file_exits_2(capsys: pytest.CaptureFixture[str]) -> None:
 
 def run_program(*args: str, data: bytes) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "turnwire.runtime.cli.main", *args]
-    return subprocess.run(command, input=data, capture_output=True, timeout=60, check=False)
+    return subprocess.run(command, input=data, capture_output=True, timeout=60, check=False)  # noqa: S603  # ourselves
 
 
 def test_live_pipes_run_on_the_wall_clock() -> None:
@@ -240,7 +240,7 @@ def test_a_closed_pipe_ends_quietly(clock: str) -> None:
     """Whoever read our output has gone: no trace, no complaint."""
     data = b"".join(text for number in range(300) for text in turn_lines(f"run{number}", number))
     command = [sys.executable, "-m", "turnwire.runtime.cli.main", "process", "--clock", clock]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:  # noqa: S603  # ourselves
         assert program.stdin is not None
         assert program.stdout is not None
         assert program.stderr is not None
