@@ -9,7 +9,8 @@ disagree about what is valid, only about how fast it is found.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Literal, TypeVar, cast
 
 import attrs
@@ -303,7 +304,7 @@ def _mended(value: Any, *, texts: bool) -> Any:
             fields = cast("dict[str, Any]", value)
             return {mend_surrogates(name): _mended(inner, texts=texts) for name, inner in fields.items()}
         case list():
-            return [_mended(inner, texts=texts) for inner in value]
+            return list(map(partial(_mended, texts=texts), cast("Iterable[Any]", value)))
         case str() if texts:
             return mend_surrogates(value)
         case _:

@@ -8,7 +8,7 @@ all its stalls.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from importlib import resources
 from os import PathLike
 from pathlib import Path
@@ -106,6 +106,14 @@ async def play(recording: Iterable[Recorded], *, speed: float | None = 1.0) -> A
         else:
             await trio.sleep_until(began + recorded.at / speed)
         yield recorded.event
+
+
+async def play_turn(recording: Iterable[Recorded], *, speed: float | None = 1.0) -> AsyncGenerator[StreamEvent, None]:
+    """Play a recording of StreamEvents, to be sent to a turn; what else is in it is passed over."""
+    async with aclosing(play(recording, speed=speed)) as events:
+        async for event in events:
+            if isinstance(event, StreamEvent):
+                yield event
 
 
 def _read_line(document: Any) -> Recorded:

@@ -17,12 +17,11 @@ from rich.panel import Panel
 from rich.text import Text
 
 from turnwire.actors.core.options import TurnOptions
-from turnwire.messages.events import StreamEvent
 from turnwire.messages.folds import SnapshotFold, TurnSnapshot
 from turnwire.messages.output_codec import decode_output
 from turnwire.messages.outputs import Content, Message, StreamMessage, Thinking, ToolCall, TurnComplete
 from turnwire.runtime.host import open_runtime
-from turnwire.runtime.record import load_demo, play
+from turnwire.runtime.record import load_demo, play_turn
 
 NAME = "demo"
 SUMMARY = "watch a bundled turn grow in the terminal"
@@ -58,12 +57,11 @@ async def _play(screen: "_Screen", speed: float) -> None:
     async with (
         open_runtime(sink=screen, options=options) as runtime,
         runtime.open_turn(turn_id=TURN, thread_id=THREAD) as turn,
-        aclosing(play(load_demo(), speed=speed)) as events,
+        aclosing(play_turn(load_demo(), speed=speed)) as events,
     ):
         async for event in events:
-            if isinstance(event, StreamEvent):
-                screen.events += 1
-                await turn.send(event)
+            screen.events += 1
+            await turn.send(event)
 
 
 class _Screen:

@@ -48,7 +48,7 @@ COMMANDS: tuple[Command, ...] = (demo, adapt, process, bench)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and return its exit code."""
-    args = _parser().parse_args(argv)
+    args = _parse(argv)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="turnwire: %(message)s")
     try:
         code: int = args.run(args)
@@ -61,6 +61,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     return code
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = _parser()
+    args, rest = parser.parse_known_args(argv)
+    # argparse settles an optional FILE with the positionals before the first option, so that one after the options
+    # is left over: `adapt PROVIDER --run-id R FILE` is what people type.
+    if len(rest) == 1 and not rest[0].startswith("-") and getattr(args, "file", "") is None:
+        args.file = rest[0]
+    elif rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    return args
 
 
 def _parser() -> argparse.ArgumentParser:

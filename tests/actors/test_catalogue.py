@@ -1,6 +1,6 @@
 """The catalogue of the specification, case by case, through the real actors under the mock clock."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -34,7 +34,7 @@ from turnwire.runtime import open_runtime
 
 
 @asynccontextmanager
-async def stage(sink: RecordingSink, turn_options: TurnOptions | None = None) -> AsyncIterator[Turn]:
+async def stage(sink: RecordingSink, turn_options: TurnOptions | None = None) -> AsyncGenerator[Turn, None]:
     async with (
         open_runtime(sink=sink) as runtime,
         runtime.open_turn(turn_id=TURN, thread_id=THREAD, options=turn_options) as turn,
@@ -275,8 +275,6 @@ async def test_catalogue_21_the_default_gradient_token_by_token(autojump_clock: 
 
 
 async def test_catalogue_22_a_jump_passes_every_threshold_below_it(autojump_clock: MockClock) -> None:
-    sink = await play(begin("m"), delta("m", tokens(5)), delta("m", tokens(40)), *[delta("m", "abcd")] * 0)
-    assert len(sink.outputs) == 1
     sink = await play(
         begin("m"), delta("m", tokens(5)), delta("m", tokens(40)), *(delta("m", "abcd") for _ in range(20))
     )

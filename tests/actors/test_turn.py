@@ -1,5 +1,7 @@
 """A turn from the outside: what its host may rely on."""
 
+from collections.abc import Callable
+
 import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
@@ -25,8 +27,10 @@ from turnwire.actors.core.options import TurnOptions
 from turnwire.messages import (
     ClosedError,
     InvalidEventError,
+    Message,
     ProtocolError,
     RetryExhaustedError,
+    StreamEvent,
     StreamMessage,
     encode_event,
 )
@@ -37,7 +41,12 @@ from turnwire.runtime import MemoryLog, open_runtime
 async def test_events_and_their_json_do_the_same(autojump_clock: MockClock) -> None:
     """An object, its bytes and its text are one event."""
     told: list[list[str]] = []
-    for convert in (lambda e: e, encode_event, lambda e: encode_event(e).decode()):
+    forms: tuple[Callable[[StreamEvent], StreamEvent | bytes | str], ...] = (
+        lambda event: event,
+        encode_event,
+        lambda event: encode_event(event).decode(),
+    )
+    for convert in forms:
         sink = RecordingSink()
         async with open_runtime(sink=sink) as runtime, runtime.open_turn(turn_id=TURN, thread_id=THREAD) as turn:
             for each in (started(), begin("m"), delta("m", "x" * 44), said("m", "x" * 45), finished()):
@@ -218,7 +227,7 @@ async def test_max_latency_emits_while_deltas_keep_coming(autojump_clock: MockCl
                 await turn.send(delta("m", "x"))
                 await trio.sleep(0.125)
         assert sink.times == [0.5, 1.0, 1.25]
-        assert [len(output.content) for output in sink.outputs if hasattr(output, "content")] == [4, 8, 10]
+        assert [len(output.content) for output in sink.outputs if isinstance(output, Message)] == [4, 8, 10]
 
 
 async def test_r14_an_abort_flushes_and_completes_as_aborted(autojump_clock: MockClock) -> None:

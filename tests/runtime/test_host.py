@@ -11,6 +11,7 @@ from turnwire.messages import (
     ClosedError,
     InvalidEventError,
     StreamEvent,
+    StreamMessage,
     TooManyTurnsError,
     TurnComplete,
     encode_event,
@@ -111,25 +112,29 @@ async def test_an_exception_in_the_body_comes_out_as_it_is(autojump_clock: MockC
 async def test_a_run_with_given_ids_and_timestamps_can_be_repeated_exactly(autojump_clock: MockClock) -> None:
     """Everything that is put on a message comes from injected sources."""
     events = [started(), begin("m"), delta("m", "x" * 44), said("m", "done"), finished()]
-    runs: list[list[object]] = []
+    runs: list[list[StreamMessage]] = []
     for _ in range(2):
         sink = RecordingSink()
         began = trio.current_time()
+
+        def since(at: float, began: float = began) -> int:
+            return round((at - began) * 1000)
+
         async with (
             open_runtime(
                 sink=sink,
                 event_ids=lambda turn_id, seq: f"{turn_id}#{seq}",
-                timestamps=lambda at, began=began: round((at - began) * 1000),
+                timestamps=since,
             ) as runtime,
             runtime.open_turn(turn_id=TURN, thread_id=THREAD) as turn,
         ):
             for event in events:
                 await turn.send(event)
                 await trio.sleep(0.25)
-        runs.append(list(sink.messages))
+        runs.append(sink.messages)
     assert runs[0] == runs[1]
-    assert [message.event_id for message in sink.messages] == [f"{TURN}#{seq}" for seq in (1, 2, 3, 4)]
-    assert [message.timestamp for message in sink.messages] == [0, 500, 750, 1000]
+    assert [message.event_id for message in runs[0]] == [f"{TURN}#{seq}" for seq in (1, 2, 3, 4)]
+    assert [message.timestamp for message in runs[0]] == [0, 500, 750, 1000]
 
 
 async def test_the_wall_clock_tells_when_an_emission_was_made(autojump_clock: MockClock) -> None:

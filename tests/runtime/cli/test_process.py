@@ -143,7 +143,8 @@ def test_a_mixed_file_of_a_thousand_turns_gives_each_what_it_gives_alone(process
     """Twice the same, and exactly that of the turn on its own: contents, order, timestamps and ids."""
     turns = {f"run{number}": turn_lines(f"run{number}", number) for number in range(1000)}
     queues = [list(lines) for lines in turns.values()]
-    chance, mixed = random.Random(7), []
+    chance = random.Random(7)
+    mixed: list[bytes] = []
     while queues:
         queue = chance.choice(queues)
         mixed.append(queue.pop(0))

@@ -1,0 +1,44 @@
+# Everything a fresh machine needs: Python 3.11+ with pip. uv is used when it is there.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+UV := $(shell command -v uv 2>/dev/null)
+
+.PHONY: help demo test lint types tests bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+demo: $(STAMP) ## watch a turn grow in the terminal
+	$(BIN)/turnwire demo
+
+test: lint types tests ## every check: formatting, lint, types, tests with coverage of the core
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+	$(BIN)/basedpyright
+
+tests: $(STAMP)
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+
+bench: $(STAMP) ## measure this machine: the table of the README
+	$(BIN)/turnwire bench
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+
+# constraints.txt pins what was tested; the wheel itself asks for ranges.
+$(STAMP): pyproject.toml constraints.txt
+ifdef UV
+	uv venv --quiet --allow-existing --python $(PYTHON) $(VENV)
+	uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev,providers]'
+else
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,providers]'
+endif
+	@touch $(STAMP)

@@ -1,0 +1,41 @@
+"""Every example is a whole program under 80 lines that runs, and says what to try and what to watch."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_the_example_runs(example: Path) -> None:
+    """As a user would run it."""
+    source = example.read_text()
+    assert len(source.splitlines()) < 80
+    assert re.search(r"^Try: .*^Watch: ", source, re.MULTILINE | re.DOTALL)
+    ran = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603  # ours
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout
+
+
+def snippets(path: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_the_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
+    """All snippets of a page, one after the other, as one program."""
+    program = "\n".join(snippets(page))
+    if not program:
+        pytest.skip("no Python on this page")
+    file = tmp_path / "page.py"
+    file.write_text(program)
+    ran = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603  # ours
+    assert (ran.returncode, ran.stderr) == (0, "")
