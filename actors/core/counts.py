@@ -1,11 +1,11 @@
-"""How often something was ignored, by what it was. A plain dict, because nearly every turn's is empty."""
+"""How often something was ignored, by what it was. Plain dicts, because nearly every turn's is empty."""
+
+from typing import TypeAlias
+
+Counts: TypeAlias = dict[str, int]
+"""What never happened is not there."""
 
 
-class Counts(dict[str, int]):
-    """Counts by name; what never happened is not there."""
-
-    __slots__ = ()
-
-    def add(self, name: str) -> None:
-        """Count one more."""
-        self[name] = self.get(name, 0) + 1
+def count(counts: Counts, name: str) -> None:
+    """Count one more."""
+    counts[name] = counts.get(name, 0) + 1

@@ -13,7 +13,7 @@ from heapq import heapify, heappop, heappush
 from math import inf
 from typing import cast
 
-from turnwire.actors.core.counts import Counts
+from turnwire.actors.core.counts import Counts, count
 from turnwire.actors.core.item_buffer import BufferInfo
 from turnwire.actors.core.options import TurnOptions
 from turnwire.actors.core.outbox import Outbox
@@ -48,7 +48,7 @@ class TurnMachine:
     __slots__ = ("_recent", "_started", "_usage", "_voice", "counts", "ended", "items", "outbox")
 
     def __init__(self, turn_id: str, thread_id: str, options: TurnOptions) -> None:
-        self.counts = Counts()
+        self.counts: Counts = {}
         self.ended = False
         self.outbox = Outbox(
             limit=options.outbox_limit,
@@ -86,13 +86,13 @@ class TurnMachine:
     def _is_next(self, event_id: str, now: float) -> bool:
         """Do what was due before this event; then say whether the event counts."""
         if self.ended:
-            self.counts.add("late_events")
+            count(self.counts, "late_events")
             return False
         if now >= self.items.due:
             self.tick(now=now)
         recent = self._recent
         if event_id in recent:
-            self.counts.add("repeated_events")
+            count(self.counts, "repeated_events")
             return False
         recent[event_id] = None
         if len(recent) > REPEAT_WINDOW:
@@ -166,13 +166,13 @@ class TurnMachine:
             case TurnAbortedByUser():  # R14
                 self._end(now, self._voice.completed("aborted", self._usage))
             case UnknownPayload():
-                self.counts.add("unknown_payloads")
+                count(self.counts, "unknown_payloads")
             case _:
                 pass  # heartbeats and scripts: nothing of a turn's outputs
 
     def _response_start(self, start: ResponseStart, now: float) -> None:  # R1
         if self._started:
-            self.counts.add("repeated_response_starts")
+            count(self.counts, "repeated_response_starts")
             return
         self._started = True
         for name, theirs in (("turn_id", start.turn_id), ("thread_id", start.thread_id)):

@@ -50,7 +50,7 @@ async def _send_all(data: tuple[bytes, ...], sizes: list[int]) -> float:
 
     async with open_runtime(sink=sink) as runtime:
         started = time.perf_counter()
-        async with runtime.open_turn(turn_id="long", thread_id="th") as turn:
+        async with runtime.open_turn(turn_id="run_0000000000000000", thread_id="th") as turn:
             for event in data:
                 await turn.send(event)
         return time.perf_counter() - started
