@@ -36,12 +36,13 @@ class ItemClock(ParkingSpace):
         item, turn = self._item, self._turn
         while not item.ended:
             now = trio.current_time()
-            item.alarm = turn.deadline(item)
-            if item.alarm <= now:
+            if min(item.alarm, turn.deadline(item)) <= now:  # its alarm counts too: text on its way in may be due
                 turn.catch_up()
                 item.alarm = turn.deadline(item)
                 if item.alarm <= now:
                     item.alarm = inf  # a full outbox holds the turn up; it calls us when it gets on
+            else:
+                item.alarm = turn.deadline(item)
             with trio.move_on_after(max(0.0, item.alarm - now)) as timeout:
                 # Set once more, exactly: now + (alarm - now) may round to a moment before the alarm, at which nothing
                 # would be due, for ever under a clock that stands still.

@@ -1,12 +1,16 @@
 """What actors need from the world, and nothing about how the world does it."""
 
+import inspect
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeAlias
 
 from turnwire.messages.outputs import StreamMessage
 
 OnEmit: TypeAlias = Callable[[StreamMessage], Awaitable[object]]
-"""Takes one message, or raises when it could not take it; then it is called again with the same one."""
+"""Takes one message, or raises when it could not take it; then it is called again with the same one.
+
+It must not wait for the turn whose message it was given (flush it, close it): that turn waits for it.
+"""
 
 
 class Log(Protocol):
@@ -38,7 +42,7 @@ def make_event_id(turn_id: str, seq: int, *, epoch: int = 1) -> str:
 def on_emit_of(sink: Sink) -> OnEmit:
     """Give the callable that hands a message to this sink."""
     append = getattr(sink, "append", None)
-    if append is not None:
+    if append is not None and not inspect.isbuiltin(append):  # a list has an append, but none to await
         return append  # type: ignore[no-any-return]  # a Log, told apart by having what a Log has
     if not callable(sink):
         raise TypeError(f"a sink is an async callable or has an async append(message); got {sink!r}")

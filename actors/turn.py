@@ -49,6 +49,11 @@ class Turn:
 
         Raises ClosedError after closing, and what the turn failed with after it has failed.
         """
+        pace = self._pace
+        pace.left -= 1
+        if pace.left <= 0:  # first of all: whoever is cancelled here has sent nothing
+            pace.left = CHECKPOINT_EVERY
+            await trio.lowlevel.checkpoint()
         what: Payload | str
         if isinstance(event, StreamEvent):
             event_id, item_id, what = self._check(event)
@@ -60,7 +65,7 @@ class Turn:
             event_id, item_id, what = delta.event_id, delta.payload.item_id, delta.payload.delta_content
         else:
             event_id, item_id, what = self._decode(event)
-        now, mailbox = self._pace.now(), self._mailbox
+        now, mailbox = pace.now(), self._mailbox
         if not mailbox.is_open:
             self._count_or_refuse(now, event_id, item_id, what)
         else:
@@ -72,11 +77,6 @@ class Turn:
                 reason = TO_LOOK if isinstance(what, ItemStart) else TO_WRITE
             if reason:
                 self._actor.wake(to_write=reason == TO_WRITE)
-        pace = self._pace
-        pace.left -= 1
-        if pace.left <= 0:
-            pace.left = CHECKPOINT_EVERY
-            await trio.lowlevel.checkpoint()
 
     @property
     def is_open(self) -> bool:
@@ -91,14 +91,13 @@ class Turn:
         if self._is_closed:
             self._refuse()
         flush = FlushTurn()
-        if self._mailbox.is_open:
-            await self._put(trio.current_time(), "", "", flush)
+        if self._mailbox.is_open and await self._put(trio.current_time(), "", "", flush):
             self._actor.wake()
             await flush.done.wait()
         else:
             await self._actor.wait_ended()
         self._raise_failure()
-        if self._is_closed:
+        if self._actor.is_cancelled:
             raise ClosedError(f"turn {self.turn_id} was cancelled; what was flushed may not have arrived")
 
     def catch_up(self) -> None:
@@ -156,7 +155,8 @@ class Turn:
     async def end(self) -> None:
         """Ask the turn to end, and wait until it has: `aclose` without a hand for whoever is cancelled meanwhile."""
         if self._mailbox.is_open:
-            await self._put(trio.current_time(), "", "", CloseTurn())
+            self._actor.wake()
+            await self._mailbox.put(trio.current_time(), "", "", CloseTurn())  # not in: it has ended meanwhile
             self._actor.wake()
         self._is_closed = True
         self._mailbox.is_open = False
@@ -173,13 +173,17 @@ class Turn:
         except Exception as failure:
             if exc is None:
                 raise
+            if failure.__context__ is exc:
+                failure.__context__ = None  # Python put it there just now; it would close a circle
             if exc is not failure:
                 _add_context(exc, failure)
 
-    async def _put(self, arrival: float, event_id: str, item_id: str, what: object) -> None:
+    async def _put(self, arrival: float, event_id: str, item_id: str, what: object) -> bool:
         self._actor.wake()
-        if not await self._mailbox.put(arrival, event_id, item_id, what):
-            self._count_or_refuse(arrival, event_id, item_id, what)
+        if await self._mailbox.put(arrival, event_id, item_id, what):
+            return True
+        self._count_or_refuse(arrival, event_id, item_id, what)
+        return False
 
     def _count_or_refuse(self, now: float, event_id: str, item_id: str, what: object) -> None:
         """Count what comes after the terminal; refuse what comes after closing or failing."""
@@ -221,6 +225,8 @@ def _parts(event: StreamEvent) -> tuple[str, str, Payload | str]:
 
 def _add_context(exc: BaseException, context: BaseException) -> None:
     """Hang `context` at the end of the chain of what was being handled when `exc` was raised."""
-    while exc.__context__ is not None and exc.__context__ is not context:
-        exc = exc.__context__
-    exc.__context__ = context
+    chain = [exc]
+    while (earlier := chain[-1].__context__) is not None and earlier not in chain:
+        chain.append(earlier)
+    if context not in chain:
+        chain[-1].__context__ = context

@@ -13,6 +13,7 @@ turn <id>          parks until woken; drains the channel; ends when the rules sa
 
 import logging
 from collections.abc import Callable
+from typing import cast
 
 import attrs
 import trio
@@ -22,6 +23,7 @@ from turnwire.actors.core.options import TurnOptions
 from turnwire.actors.core.outbox import Emission
 from turnwire.actors.core.retry import RetryPolicy
 from turnwire.actors.core.turn_machine import TurnMachine
+from turnwire.actors.groups import leaves
 from turnwire.actors.item import ItemClock
 from turnwire.actors.mailbox import Mailbox
 from turnwire.actors.parking import ParkingSpace
@@ -56,9 +58,9 @@ class TurnActor(ParkingSpace):
         "__weakref__",
         "_event_ids",
         "_flushes",
-        "_is_cancelled",
         "_is_held_up",
         "_is_writing",
+        "_last_words",
         "_nursery",
         "_on_emit",
         "_on_end",
@@ -69,6 +71,7 @@ class TurnActor(ParkingSpace):
         "expires_at",
         "failure",
         "fold",
+        "is_cancelled",
         "machine",
         "mailbox",
         "options",
@@ -104,25 +107,29 @@ class TurnActor(ParkingSpace):
         self._nursery: trio.Nursery | None = None
         self._flushes: tuple[FlushTurn, ...] = ()
         self._waiters: trio.Event | None = None
-        self._is_cancelled = False
+        self.is_cancelled = False
         self._is_held_up = False
         self._is_writing = False
+        self._last_words: trio.CancelScope | None = None
         self._seq = 0
 
     # What others call
 
     def wake(self, *, to_write: bool = False) -> None:
         """Have the turn catch up soon. When that is likely `to_write` something, the writer does both in one go."""
-        if to_write and self._nursery is not None and not self._is_writing and not self.ended:
-            self._start_writer(self._nursery)
+        nursery = self._nursery
+        if to_write and nursery is not None and not (self._is_writing or self.machine.ended or _is_over(nursery)):
+            self._start_writer(nursery)
         else:
             self.call()
 
     def cancel(self) -> None:
         """Stop at once: nothing is flushed, nothing more is delivered."""
-        self._is_cancelled = True
+        self.is_cancelled = True
         if self._nursery is not None:
             self._nursery.cancel_scope.cancel()
+        if self._last_words is not None:
+            self._last_words.cancel()
 
     async def wait_ended(self) -> None:
         """Wait until the last emission was taken, or the turn has failed."""
@@ -139,7 +146,10 @@ class TurnActor(ParkingSpace):
         """End the turn because it has been open too long."""
         self.catch_up(regardless=True)
         reason = f"the turn was open longer than {self.options.deadline:g} s"
-        self.machine.fail("TURN_TIMEOUT", reason, now=trio.current_time())
+        try:
+            self.machine.fail("TURN_TIMEOUT", reason, now=trio.current_time())
+        except Exception as exc:  # noqa: BLE001  # as in catch_up: whoever calls us is not of this turn
+            self._crash(exc)
         self._attend()
 
     def catch_up(self, *, regardless: bool = False) -> None:
@@ -162,7 +172,7 @@ class TurnActor(ParkingSpace):
         try:
             try:
                 async with trio.open_nursery() as self._nursery:
-                    if self._is_cancelled:
+                    if self.is_cancelled:
                         self._nursery.cancel_scope.cancel()
                     self.catch_up()
                     while not self.machine.ended:
@@ -182,8 +192,11 @@ class TurnActor(ParkingSpace):
 
     async def _say_last_words(self) -> None:
         """Deliver what was made before the crash, and the turn_error, if that is possible at all."""
+        if self.is_cancelled:
+            return
         try:
-            await self._run_writer()
+            with trio.CancelScope() as self._last_words:
+                await self._run_writer()
         except Exception as exc:  # noqa: BLE001  # the log and the host know of the crash; there is no other ear
             log.warning("turn %s could not tell its sink that it crashed: %r", self.turn_id, exc)
 
@@ -206,7 +219,7 @@ class TurnActor(ParkingSpace):
                 self._obey(what, arrival)
             if outbox.made != made:
                 made = outbox.made
-                if not (outbox.open_at(now) or regardless):
+                if not (outbox.open_at(now) or regardless or machine.ended):
                     self._is_held_up = True
                     return
         machine.tick(now=now)
@@ -225,8 +238,8 @@ class TurnActor(ParkingSpace):
     def _attend(self) -> None:
         """Start, wake and end tasks as the rules now have it."""
         machine, nursery = self.machine, self._nursery
-        if nursery is None:
-            return  # the task has not begun; it will see to it
+        if nursery is None or _is_over(nursery):
+            return  # the task has not begun and will see to it, or it is on its way out
         if machine.items.changed:
             for item in machine.items.changed:
                 self._attend_item(item, nursery)
@@ -311,22 +324,26 @@ class TurnActor(ParkingSpace):
 
     def _crash(self, exc: BaseException) -> None:
         log.error("turn %s crashed", self.turn_id, exc_info=exc)
-        self.failure = ProtocolError(f"turn {self.turn_id} crashed: {type(exc).__name__}")
+        what = ", ".join(type(leaf).__name__ for leaf in leaves(exc))
+        self.failure = ProtocolError(f"turn {self.turn_id} crashed: {what}")
         self.failure.__cause__ = exc
         self.machine.crash(now=trio.current_time())
 
     def _fail(self, failures: BaseExceptionGroup[RetryExhaustedError | FencedError]) -> None:
-        inner: RetryExhaustedError | FencedError | BaseExceptionGroup[RetryExhaustedError | FencedError] = failures
-        while isinstance(inner, BaseExceptionGroup):
-            inner = inner.exceptions[0]
-        self.failure = inner
-        if isinstance(inner, FencedError):
+        failure = next(leaves(failures))
+        self.failure = cast("RetryExhaustedError | FencedError", failure)
+        if isinstance(failure, FencedError):
             log.info("turn %s has another owner now", self.turn_id)
         else:
-            log.error("%s", inner)
+            log.error("%s", failure)
 
     def _finish(self) -> None:
-        unread = self.mailbox.close()
+        unread = 0
+        for _, event_id, _, what in self.mailbox.entries():
+            unread += bool(event_id)  # a command is no event
+            if isinstance(what, FlushTurn):
+                what.done.set()
+        self.mailbox.close()
         self.machine.ended = True
         emissions = self.machine.outbox.clear()
         self.undelivered = emissions + unread
@@ -339,3 +356,8 @@ class TurnActor(ParkingSpace):
             flush.done.set()
         self._flushes = ()
         self._on_end(self)
+
+
+def _is_over(nursery: trio.Nursery) -> bool:
+    """Has the turn failed or been cancelled? Then nothing is started in it any more."""
+    return nursery.cancel_scope.cancel_called

@@ -10,6 +10,7 @@ import trio
 
 from turnwire.actors.core.outbox import Emission, Outbox
 from turnwire.actors.core.retry import RetryPolicy
+from turnwire.actors.groups import leaves
 from turnwire.actors.ports import OnEmit
 from turnwire.messages.errors import FencedError, RetryExhaustedError
 from turnwire.messages.outputs import StreamMessage
@@ -25,11 +26,10 @@ async def run_writer(
 ) -> None:
     """Deliver what waits until nothing does. Raises RetryExhaustedError when the sink keeps refusing."""
     while (emission := outbox.take()) is not None:
+        await trio.lowlevel.checkpoint_if_cancelled()  # a sink need not be a checkpoint, and must hear no more
         message = envelope(emission)
         try:
             await on_emit(message)
-        except FencedError:
-            raise  # trying again would not help: another owner has the turn
         except Exception as exc:  # noqa: BLE001  # whatever the sink raises means that it did not take the message
             await _try_again(message, on_emit, policy, exc)
         outbox.delivered(now=trio.current_time())
@@ -41,15 +41,22 @@ async def _try_again(
 ) -> None:
     """Hand a refused message to the sink again, as often as the policy allows, always under the same event id."""
     failed = 0
+    _raise_fenced(error)
     while (delay := policy().delay_after(failed)) is not None:
         await trio.sleep(delay)
         failed += 1
         try:
             await on_emit(message)
-        except FencedError:
-            raise
         except Exception as exc:  # noqa: BLE001  # as above
+            _raise_fenced(exc)
             error = exc
         else:
             return
     raise RetryExhaustedError(message.turn_id, message.event_id, failed + 1) from error
+
+
+def _raise_fenced(error: Exception) -> None:
+    """Raise if another owner has the turn, be it said plainly or out of a sink's nursery: trying again is no use."""
+    for leaf in leaves(error):
+        if isinstance(leaf, FencedError):
+            raise leaf

@@ -144,9 +144,10 @@ def check_event(event: StreamEvent) -> StreamEvent:
         and event.event_id
         and type(event.run_id) is str
         and event.run_id
-        and type(event.timestamp) in (int, float)
+        and type(event.timestamp) is int
         and type(event.trace_context) is TraceContext
         and type(event.trace_context.traceparent) is str
+        and event.trace_context.tracestate is None
     ):
         return event
     if type(payload) not in _PAYLOAD_TAGS and type(payload) is not UnknownPayload:
@@ -160,6 +161,7 @@ def check_event(event: StreamEvent) -> StreamEvent:
         problem = f"expected a trace context, got {_json_name(event.trace_context)}"
         raise InvalidEventError(problem, path="$.trace_context", event=str(event.event_id))
     try:
+        refuse_nan(event.timestamp)
         return structure_event(unstructure_event(event))
     except (TypeError, AttributeError, ValueError) as exc:
         raise InvalidEventError(str(exc), event=str(getattr(event, "event_id", None))) from exc

@@ -12,6 +12,9 @@ from turnwire.messages.errors import InvalidEventError
 from turnwire.messages.event_codec import decode_event
 from turnwire.messages.events import ResponseStart, StreamEvent
 
+LATEST_MS = 8.64e15
+"""The last moment that a date in JavaScript can name, some 275,000 years from now. Past that it is no timestamp."""
+
 
 @attrs.define(eq=False)
 class Scheduled:
@@ -63,6 +66,9 @@ def schedule(
             event = decode_event(line.rstrip(b"\r\n"))
         except InvalidEventError as exc:
             complain(number, exc)
+            continue
+        if not abs(event.timestamp) <= LATEST_MS:
+            complain(number, InvalidEventError("is no moment in time", path="$.timestamp", event=event.event_id))
             continue
         _add(turns, event, number)
     for turn in turns.values():

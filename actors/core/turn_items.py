@@ -214,10 +214,7 @@ class TurnItems:
             case FinalFunctionCallOutput():
                 self._output_done(item_id, final, now)
             case FinalFunctionCall():
-                if self._calls.is_open(item_id):
-                    count(self._counts, "ended_items")
-                else:
-                    self._call_done(self._unseen(item_id, "tool_call", now), final, now)
+                self._call_done(self._unseen(item_id, "tool_call", now), final, now)
             case FinalMessage():
                 self._text_done(self._unseen(item_id, "message", now), final, now)
             case FinalReasoning():

@@ -13,6 +13,8 @@ from typing import Protocol
 
 from turnwire.runtime.cli import adapt, bench, demo, process
 
+INTERRUPTED = 128 + signal.SIGINT
+
 
 class Command(Protocol):
     """What a module of this package offers to be a subcommand. Its docstring is the description."""
@@ -59,7 +61,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        return 128 + signal.SIGINT
+        return INTERRUPTED
+    except BaseExceptionGroup as group:  # Ctrl-C that reached a task inside a nursery comes out in a group
+        if group.split(KeyboardInterrupt)[1] is not None:
+            raise
+        return INTERRUPTED
     return code
 
 

@@ -14,17 +14,18 @@ from typing import BinaryIO
 
 import attrs
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from turnwire.actors.core.gradient import DEFAULT_GRADIENT
 from turnwire.actors.core.options import TurnOptions
 from turnwire.actors.turn import Turn
-from turnwire.messages.errors import InvalidEventError
+from turnwire.messages.errors import InvalidEventError, TooManyTurnsError
 from turnwire.messages.event_codec import decode_event
-from turnwire.messages.events import ResponseStart, StreamEvent
+from turnwire.messages.events import ResponseDone, ResponseError, ResponseStart, StreamEvent, TurnAbortedByUser
 from turnwire.messages.output_codec import encode_message
 from turnwire.messages.outputs import StreamMessage
 from turnwire.runtime.cli.lines import Complaints, live_lines, open_input
+from turnwire.runtime.clock import SetClock
 from turnwire.runtime.host import Runtime, open_runtime
 from turnwire.runtime.schedule import Arrival, Scheduled, schedule
 
@@ -66,26 +67,26 @@ def run(args: argparse.Namespace) -> int:
         if args.clock == "real":
             trio.run(_process_live, source, args.thread, options, output, complaints)
         else:
-            clock = MockClock(autojump_threshold=0)
+            clock = SetClock()
             turns = schedule(source, thread_id=args.thread, complain=complaints.add)
             trio.run(_process_recorded, turns, clock, options, output, clock=clock)
     output.raise_if_broken()
     return 1 if complaints.count else 0
 
 
-async def _process_recorded(turns: list[Scheduled], clock: MockClock, options: TurnOptions, output: "_Output") -> None:
+async def _process_recorded(turns: list[Scheduled], clock: SetClock, options: TurnOptions, output: "_Output") -> None:
     """Send each event at its time, and close each turn right after its last one."""
     arrivals = sorted((arrival for turn in turns for arrival in turn.arrivals), key=Arrival.order)
     with output.until_broken:
         await _send_all(arrivals, clock, options, output)
 
 
-async def _send_all(arrivals: list[Arrival], clock: MockClock, options: TurnOptions, output: "_Output") -> None:
+async def _send_all(arrivals: list[Arrival], clock: SetClock, options: TurnOptions, output: "_Output") -> None:
     ordered = _Ordered(output, {arrival.turn.run_id: arrival.turn for arrival in arrivals})
-    async with open_runtime(sink=ordered, options=options) as runtime:
+    async with open_runtime(sink=ordered, options=options, max_turns=len(arrivals) + 1) as runtime:
         turns: dict[str, Turn] = {}
         for number, arrival in enumerate(arrivals, 1):
-            clock.jump(arrival.at - clock.current_time())
+            clock.set(arrival.at)
             run_id = arrival.turn.run_id
             turn = turns.get(run_id)
             if turn is None:
@@ -137,7 +138,7 @@ async def _process_live(
                 if line.strip():
                     try:
                         await turns.send(decode_event(line))
-                    except InvalidEventError as exc:
+                    except (InvalidEventError, TooManyTurnsError) as exc:
                         complaints.add(number, exc)
             await turns.close()
 
@@ -165,6 +166,8 @@ class _LiveTurns:
                 return
             turn = self._open[run_id] = self._runtime.open_turn(turn_id=run_id, thread_id=thread_id)
         await turn.send(event)
+        if isinstance(event.payload, ResponseDone | ResponseError | TurnAbortedByUser):
+            turn.catch_up()  # so that it knows of its end, and can be let go
         if not turn.is_open:
             await self._open.pop(run_id).aclose()
             self._gone.add(run_id)

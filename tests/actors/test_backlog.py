@@ -3,6 +3,7 @@
 from collections import defaultdict
 from math import inf
 
+import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
@@ -35,7 +36,7 @@ async def test_below_the_limit_everything_is_delivered_as_it_was_made(autojump_c
         made = turn._actor.machine.outbox.made
         sink.gate.set()
     assert made < 64
-    assert len(sink.outputs) == made + 1 or len(sink.outputs) == made
+    assert len(sink.outputs) in (made, made + 1)  # one more if closing had text left to flush
     assert "conflated_emissions" not in turn.counts
 
 
@@ -116,7 +117,7 @@ async def test_a_hundred_thousand_deltas_while_the_sink_hangs_for_a_minute(autoj
         for item_id, parts in texts.items():
             await turn.send(said(item_id, "".join(parts)))
         await turn.send(finished())
-        assert trio.current_time() == 60 * 1.0 or abs(trio.current_time() - 60) < 1e-6
+        assert trio.current_time() == pytest.approx(60)
         assert sink.outputs == []
         sink.gate.set()
     assert longest_wait == 0.0

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 
-import pytest
 import trio
 from trio.testing import MockClock
 
@@ -27,7 +26,7 @@ def life(turn_id: str) -> list[StreamEvent]:
 
 
 async def test_of_a_thousand_turns_one_crashes_one_has_a_dead_sink_one_floods(
-    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    autojump_clock: MockClock,
 ) -> None:
     """The other 997 are untouched, in output and in order."""
     told: dict[str, list[str]] = defaultdict(list)
