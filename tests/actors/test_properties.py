@@ -12,6 +12,7 @@ from trio.testing import MockClock
 
 from tests.kit.turns import THREAD, TURN, RecordingSink, begin, brief, cancelled, delta, failed, finished, said, started
 from turnwire.actors.core.options import TurnOptions
+from turnwire.actors.core.turn_machine import TurnMachine
 from turnwire.messages import Message, Output, StreamEvent, StreamMessage
 from turnwire.runtime import open_runtime
 
@@ -155,3 +156,40 @@ def test_the_same_events_at_the_same_times_give_the_same(
     """Twice the same run: outputs, order and timestamps, whichever task woke first."""
     options = TurnOptions(batch_gradient=gradient, max_latency=latency)
     assert perform(play, RecordingSink(), options) == perform(play, RecordingSink(), options)
+
+
+def rehearse(play: Play, options: TurnOptions) -> list[tuple[str, int]]:
+    """Run a play through the rules alone, with no task, no channel and no clock."""
+    machine, now = TurnMachine(TURN, THREAD, options), 0.0
+    told: list[tuple[str, int]] = []
+
+    def take() -> None:
+        while (emission := machine.outbox.take()) is not None:
+            told.append((brief(emission.output), round(emission.at * 1000)))
+            machine.outbox.delivered(now=now)
+
+    for pause, event in play.steps:
+        now += pause
+        machine.push(event.event_id, event.payload, now=now)
+        take()
+    machine.close(now=now)
+    take()
+    return told
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    play=plays(),
+    gradient=GRADIENTS,
+    latency=st.sampled_from([None, 0.1, 0.7]),
+    channel=st.sampled_from([1, 2, 63, 65, 100, 256]),
+)
+def test_the_actors_do_just_what_the_rules_alone_do(
+    play: Play, gradient: list[int], latency: float | None, channel: int
+) -> None:
+    """Tasks, channel and wake-ups change nothing: same outputs, same order, same moments, and none told late."""
+    options = TurnOptions(batch_gradient=gradient, max_latency=latency, channel_size=channel)
+    performed = perform(play, RecordingSink(), options)
+    assert [(text, stamp) for _, text, stamp in performed] == rehearse(play, options)
+    for when, _, stamp in performed:
+        assert abs(when * 1000 - stamp) <= 1

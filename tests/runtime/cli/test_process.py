@@ -161,6 +161,40 @@ def test_a_mixed_file_of_a_thousand_turns_gives_each_what_it_gives_alone(process
     assert all(per_turn.values())
 
 
+def test_a_stall_of_exactly_the_timeout_is_the_same_alone_and_among_others(process: Process) -> None:
+    """Time is set, not added up: what other turns do in between cannot move it by a rounding."""
+    begun = ItemStart(item_id="m", item_type="message")
+    mine = [
+        start("a"),
+        line(begun, at=2.89, run_id="a"),
+        line(ItemDelta(item_id="m", delta_content="x"), at=2.89, run_id="a"),
+        line(ItemDelta(item_id="m", delta_content="y"), at=3.89, run_id="a"),
+    ]
+    other = [start("b"), *(line(begun, at=n / 100, run_id="b") for n in range(28, 400, 7))]
+    alone = process(b"".join(mine)).lines
+    together = [text for text in process(b"".join(mine + other)).lines if decode_message(text).turn_id == "a"]
+    assert alone == together
+    assert len(alone) == 3
+
+
+def test_there_is_no_limit_to_the_number_of_recorded_turns(process: Process) -> None:
+    """A service has to limit its open turns; a file is as long as it is."""
+    lines = [start(f"r{number}") for number in range(10_001)]
+    lines += [line(ResponseDone(response_id="x", status="complete"), at=1, run_id=f"r{n}") for n in range(10_001)]
+    ran = process(b"".join(lines), "--bare")
+    assert (ran.code, len(ran.lines)) == (0, 20_002)
+
+
+def test_a_timestamp_that_is_no_moment_is_a_bad_line(process: Process) -> None:
+    """Not a crash of the whole run."""
+    huge = start().replace(str(BASE).encode(), b"1" + b"0" * 400, 1)
+    ran = process(huge + start("r2"), "--bare")
+    assert ran.code == 1
+    assert "line 1: " in ran.err
+    assert "$.timestamp" in ran.err
+    assert len(ran.lines) == 1
+
+
 def test_a_bad_line_is_named_and_skipped(process: Process) -> None:
     """Exit 1: done, but some input was bad."""
     ran = process(
