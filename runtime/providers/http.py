@@ -12,8 +12,14 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import attrs
-import httpx
 import trio
+
+try:
+    import httpx
+except ModuleNotFoundError as exc:
+    raise ModuleNotFoundError(
+        "turnwire's HTTP shells need httpx: pip install 'turnwire[providers]'", name=exc.name
+    ) from exc
 
 from turnwire.messages.errors import TurnwireError
 from turnwire.messages.events import StreamEvent

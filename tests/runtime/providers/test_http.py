@@ -2,6 +2,8 @@
 
 import json
 import logging
+import subprocess
+import sys
 import traceback
 from contextlib import aclosing
 
@@ -212,3 +214,10 @@ def test_a_key_that_no_header_can_hold_is_refused_without_quoting_it() -> None:
         with pytest.raises(ValueError, match="no header") as caught:
             openai_chat(api_key=bad)
         assert KEY not in str(caught.value)
+
+
+def test_without_httpx_the_error_says_what_to_install() -> None:
+    """The shells are an extra; whoever has not asked for it is told how."""
+    code = "import sys; sys.modules['httpx'] = None; import turnwire.runtime.providers.http"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603  # ourselves
+    assert "pip install 'turnwire[providers]'" in found.stderr
