@@ -10,7 +10,6 @@ All else waits in the channel for the next reason to look; at the latest that is
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 import trio
@@ -35,7 +34,6 @@ class Mailbox:
     """The two ends of a turn's channel, and what is in it."""
 
     __slots__ = (
-        "_bundle",
         "_channel",
         "_countdown",
         "_crowd",
@@ -44,7 +42,7 @@ class Mailbox:
         "_item",
         "_items",
         "_open",
-        "_position",
+        "_rest",
         "_room",
         "_soonest",
         "is_open",
@@ -58,8 +56,7 @@ class Mailbox:
         self._inbox: trio.MemoryReceiveChannel[Bundle]
         self._channel, self._inbox = trio.open_memory_channel[Bundle](options.channel_size // entries)
         self._open: Bundle | None = None  # the last bundle in the channel, while more may join it
-        self._bundle: Bundle | tuple[()] = ()  # the one taken out, and how far it has been worked through
-        self._position = 0
+        self._rest: tuple[Any, ...] = ()  # what was put back of a bundle that was taken out
         self._room: trio.Event | None = None  # made by the first sender who has to wait
         self._items = items
         self._item: ItemBuffer | None = None  # of the last delta: most deltas are for the same item again
@@ -116,35 +113,35 @@ class Mailbox:
 
     # For the turn
 
-    def entries(self) -> Iterator[Entry]:
-        """Take entries out, one at a time, oldest first. What is not asked for stays in."""
-        while self._position < len(self._bundle) or self._take_bundle():
-            slots = islice(self._bundle, self._position, None)
-            for entry in zip(slots, slots, slots, slots, strict=True):
-                self._position += SLOTS
-                yield entry
+    def take(self) -> Iterator[Any] | None:
+        """Take the oldest bundle out, as an iterator over its slots; None if there is none."""
+        if self._rest:
+            bundle, self._rest = self._rest, ()
+            return iter(bundle)
+        try:
+            taken = self._inbox.receive_nowait()
+        except trio.WouldBlock:
+            return None
+        if taken is self._open:
+            self._open = None
+        self._make_room()
+        return iter(taken)
 
-    def close(self) -> int:
-        """Close both ends, and say how many entries were still in."""
-        unread = sum(1 for _ in self.entries())
+    def put_back(self, slots: Iterator[Any]) -> None:
+        """Give back what was not looked at of a bundle; it comes first next time."""
+        self._rest = tuple(slots)
+
+    def close(self) -> list[Entry]:
+        """Close both ends, and give the entries that were still in."""
+        unread: list[Entry] = []
+        while (slots := self.take()) is not None:
+            unread.extend(zip(slots, slots, slots, slots, strict=True))
         self._inbox.close()
         self._channel.close()
         self._open = None
         self.is_open = False
         self._make_room()
         return unread
-
-    def _take_bundle(self) -> bool:
-        self._position = 0
-        try:
-            self._bundle = self._inbox.receive_nowait()
-        except trio.WouldBlock:
-            self._bundle = ()
-            return False
-        if self._bundle is self._open:
-            self._open = None
-        self._make_room()
-        return True
 
     def _make_room(self) -> None:
         if self._room is not None:

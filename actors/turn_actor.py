@@ -210,18 +210,20 @@ class TurnActor(ParkingSpace):
         if self._is_held_up and not (outbox.open_at(now) or regardless):
             return
         push_delta, made = machine.push_delta, -1
-        for arrival, event_id, item_id, what in self.mailbox.entries():
-            if item_id:
-                push_delta(event_id, item_id, what, now=arrival)
-            elif event_id:
-                machine.push(event_id, what, now=arrival)
-            else:
-                self._obey(what, arrival)
-            if outbox.made != made:
-                made = outbox.made
-                if not (outbox.open_at(now) or regardless or machine.ended):
-                    self._is_held_up = True
-                    return
+        while (slots := self.mailbox.take()) is not None:
+            for arrival, event_id, item_id, what in zip(slots, slots, slots, slots, strict=True):
+                if item_id:
+                    push_delta(event_id, item_id, what, now=arrival)
+                elif event_id:
+                    machine.push(event_id, what, now=arrival)
+                else:
+                    self._obey(what, arrival)
+                if outbox.made != made:
+                    made = outbox.made
+                    if not (outbox.open_at(now) or regardless or machine.ended):
+                        self.mailbox.put_back(slots)
+                        self._is_held_up = True
+                        return
         machine.tick(now=now)
         if self._is_held_up:
             self._is_held_up = False
@@ -339,11 +341,10 @@ class TurnActor(ParkingSpace):
 
     def _finish(self) -> None:
         unread = 0
-        for _, event_id, _, what in self.mailbox.entries():
+        for _, event_id, _, what in self.mailbox.close():
             unread += bool(event_id)  # a command is no event
             if isinstance(what, FlushTurn):
                 what.done.set()
-        self.mailbox.close()
         self.machine.ended = True
         emissions = self.machine.outbox.clear()
         self.undelivered = emissions + unread
