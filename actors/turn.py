@@ -8,8 +8,9 @@ import trio
 from turnwire.actors.core.item_buffer import BufferInfo
 from turnwire.actors.mailbox import TO_LOOK, TO_WRITE
 from turnwire.actors.turn_actor import CloseTurn, FlushTurn, TurnActor
+from turnwire.messages.delta_codec import try_decode_delta
 from turnwire.messages.errors import ClosedError, InvalidEventError
-from turnwire.messages.event_codec import check_event, decode_event, try_decode_delta
+from turnwire.messages.event_codec import check_event, decode_event
 from turnwire.messages.events import ItemDelta, ItemStart, Payload, StreamEvent
 from turnwire.messages.folds import TurnSnapshot
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.messages.wire import PAYLOADS, WRONG, Wire, all_events, drop, field_kinds, put, wire_done, wire_event
+from turnwire.messages.delta_codec import try_decode_delta
 from turnwire.messages.errors import InvalidEventError
 from turnwire.messages.event_codec import (
     FINAL_ITEM_TYPES,
@@ -17,7 +18,6 @@ from turnwire.messages.event_codec import (
     decode_event,
     encode_event,
     structure_event,
-    try_decode_delta,
 )
 from turnwire.messages.events import (
     ErrorInfo,
