@@ -15,15 +15,15 @@ demo: $(STAMP) ## watch a turn grow in the terminal
 
 test: lint types tests ## every check: formatting, lint, types, tests with coverage of the core
 
-lint: $(STAMP)
+lint: $(STAMP) ## ruff: rules and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(STAMP)
+types: $(STAMP) ## mypy and basedpyright, both strict
 	$(BIN)/mypy
 	$(BIN)/basedpyright
 
-tests: $(STAMP)
+tests: $(STAMP) ## pytest alone
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
 
 bench: $(STAMP) ## measure this machine: the table of the README
@@ -34,11 +34,14 @@ clean: ## remove what the other targets made
 
 # constraints.txt pins what was tested; the wheel itself asks for ranges.
 $(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "turnwire needs Python 3.11 or newer: make PYTHON=python3.11 ..."; exit 1; }
+	@echo "setting up $(VENV), once; it takes about a minute"
 ifdef UV
-	uv venv --quiet --allow-existing --python $(PYTHON) $(VENV)
+	uv venv --quiet --clear --python $(PYTHON) $(VENV)
 	uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev,providers]'
 else
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,providers]'
 endif
 	@touch $(STAMP)

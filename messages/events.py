@@ -1,6 +1,6 @@
 """StreamEvents: what a provider's stream says once an adapter has put it into our words. Frozen nouns only.
 
-The fields and their meaning stand in docs/reference/events.md. Three choices that a reader will wonder about:
+The fields and their meaning stand in docs/reference.md. Three choices that a reader will wonder about:
 
 - `type` is not a field. The class of a payload says it, and the codec's table gives it its wire name, so the
   two cannot disagree inside the program.

@@ -1,6 +1,6 @@
 """One item's text as it piles up: what is new, when it is due, what it comes to. No clock, no await.
 
-The rules, in short (turns.md R2–R4, R10, R11, R19):
+The rules, in short:
 
 - Text is a list of pieces, joined only when it is emitted: a delta costs the same however much is there already.
 - Length is counted in UTF-16 code units, piece by piece. `limit` is the length past which the next emission is due.

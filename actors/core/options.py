@@ -63,7 +63,7 @@ class TurnOptions:
     max_latency: float | None = attrs.field(default=None, validator=_seconds(none=True))
     """When set: text that has waited this long is emitted even while deltas keep coming."""
     retry_attempts: int | None = attrs.field(default=3, validator=_whole(0, none=True))
-    """Tries after the first one; None: until the turn is cancelled."""
+    """Tries after the first one; None: until the turn's deadline."""
     retry_base: float = attrs.field(default=1.0, validator=_seconds(zero=True))
     retry_max: float = attrs.field(default=10.0, validator=_seconds(zero=True))
     retry_jitter: float = attrs.field(default=0.0, validator=_share)

@@ -1,6 +1,6 @@
 """Emissions that wait for the writer, and what becomes of them when the sink is behind. No clock, no await.
 
-Normally every emission is delivered as it was made. The rules for when the sink is slow (delivery.md §2):
+Normally every emission is delivered as it was made. The rules for when the sink is slow:
 
 1. `open_at(now)` says whether the actor may make more. At `limit` waiting emissions it may not: it waits for the
    writer.

@@ -7,10 +7,11 @@ and the rest is used. The end of the input ends the response.
 
 import argparse
 import codecs
+import re
 import secrets
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -61,6 +62,9 @@ def run(args: argparse.Namespace) -> int:
         return 2
 
 
+_SSE_LINE = re.compile(rb":|(data|event|id|retry)\b")
+
+
 class _Clock:
     """The time of the events: the wall clock's, moved along a recording's own times if it has any."""
 
@@ -89,17 +93,38 @@ def _adapt(adapter: Adapter, lines: BinaryIO, clock: _Clock) -> int:
     bad = 0
     read: _SseLines | _JsonLines | None = None
     number = 0
-    for number, line in enumerate(iter(lines.readline, b""), 1):
+    for number, line in enumerate(_lines(lines), 1):
         if read is None:
             line = line.removeprefix(codecs.BOM_UTF8)  # noqa: PLW2901 - the mark is no part of the line
             if not line.strip():
                 continue
-            read = _JsonLines(adapter, clock) if line.lstrip()[:1] in b"{[" else _SseLines(adapter)
+            read = _SseLines(adapter) if _SSE_LINE.match(line) else _JsonLines(adapter, clock)
         bad += _report(number, read.take(line))
     if read is not None:
         bad += _report(number, read.end())
     _write(adapter.finish())
     return 1 if bad else 0
+
+
+def _lines(source: BinaryIO) -> Iterator[bytes]:
+    """Give the input's lines. One that is a single JSON document over many lines, as errors often are, is one line."""
+    for line in iter(source.readline, b""):
+        if line.lstrip()[:1] == b"{" and not _is_json(line):
+            whole = line + source.read()
+            yield from [whole] if _is_json(whole) else whole.splitlines(keepends=True)
+            return
+        yield line
+        if line.strip():
+            break
+    yield from iter(source.readline, b"")
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        parse_json(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _report(number: int, problem: str | None) -> int:

@@ -6,20 +6,22 @@ emission of each item.
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import aclosing
 from typing import TypeAlias
 
 import trio
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
+from rich.segment import Segment
 from rich.text import Text
 
 from turnwire.actors.core.options import TurnOptions
-from turnwire.messages.folds import SnapshotFold, TurnSnapshot
+from turnwire.messages.folds import SnapshotFold
 from turnwire.messages.output_codec import decode_output
 from turnwire.messages.outputs import Content, Message, StreamMessage, Thinking, ToolCall, TurnComplete
+from turnwire.runtime.cli.lines import LineWriter
 from turnwire.runtime.host import open_runtime
 from turnwire.runtime.record import load_demo, play_turn
 
@@ -29,7 +31,7 @@ EXAMPLE = "turnwire demo --speed 4"
 
 TURN, THREAD = "demo", "demo-thread"
 Show: TypeAlias = Callable[[RenderableType], object]
-Line: TypeAlias = Callable[[str], object]
+Line: TypeAlias = Callable[[bytes], object]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,12 +46,20 @@ def run(args: argparse.Namespace) -> int:
         return 2
     console = Console()
     if console.is_terminal:
-        with Live(console=console, auto_refresh=False, vertical_overflow="visible") as live:
-            screen = _Screen(lambda picture: live.update(picture, refresh=True))
+        with Live(console=console, auto_refresh=False, transient=True) as live:
+            screen = _Screen(lambda picture: live.update(_Tail(picture), refresh=True))
             trio.run(_play, screen, args.speed)
+        console.print(screen.picture())
     else:
-        trio.run(_play, _Screen(lambda _: None, line=lambda text: print(text, flush=True)), args.speed)
+        output = LineWriter(sys.stdout.buffer, flush=True)
+        trio.run(_play_lines, _Screen(lambda _: None, line=output.write), args.speed, output)
+        output.raise_if_broken()
     return 0
+
+
+async def _play_lines(screen: "_Screen", speed: float, output: LineWriter) -> None:
+    with output.until_broken:
+        await _play(screen, speed)
 
 
 async def _play(screen: "_Screen", speed: float) -> None:
@@ -78,11 +88,13 @@ class _Screen:
         self.emissions += 1
         output = decode_output(message.payload)
         self._fold.push(output)
-        self._show(self._picture(self._fold.snapshot()))
+        self._show(self.picture())
         if self._line is not None:
-            self._line(message.payload)
+            self._line(message.payload.encode())
 
-    def _picture(self, snapshot: TurnSnapshot) -> RenderableType:
+    def picture(self) -> RenderableType:
+        """Draw the newest state of each item."""
+        snapshot = self._fold.snapshot()
         end = snapshot.terminal
         state = "running" if end is None else (end.status if isinstance(end, TurnComplete) else end.error.code)
         usage = end.usage if isinstance(end, TurnComplete) else None
@@ -90,6 +102,18 @@ class _Screen:
         counts = f"{self.events} events in, {self.emissions} messages out{tokens}"
         footer = Text(f"turn {state} · {counts}", style="dim")
         return Group(*map(_panel, snapshot.items), footer)
+
+
+class _Tail:
+    """The last lines of a picture, as many as the terminal shows: what grows is at the end."""
+
+    def __init__(self, picture: RenderableType) -> None:
+        self._picture = picture
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for line in console.render_lines(self._picture, options, pad=False)[-(console.height - 1) :]:
+            yield from line
+            yield Segment.line()
 
 
 def _panel(content: Content) -> RenderableType:

@@ -28,6 +28,31 @@ class Complaints:
         print(f"turnwire: line {number}: {problem}", file=sys.stderr)
 
 
+class LineWriter:
+    """Writes lines to standard output. When its reader has gone, `until_broken` is cancelled: the run is over."""
+
+    def __init__(self, stream: BinaryIO, *, flush: bool) -> None:
+        self.until_broken = trio.CancelScope()
+        self._stream = stream
+        self._flush = flush
+        self._broken: OSError | None = None
+
+    def write(self, line: bytes) -> None:
+        """Write one line."""
+        try:
+            self._stream.write(line + b"\n")
+            if self._flush:
+                self._stream.flush()
+        except OSError as exc:  # no trouble of a sink, which would be tried again: nobody is left to write for
+            self._broken = exc
+            self.until_broken.cancel()
+
+    def raise_if_broken(self) -> None:
+        """Raise what ended the run early, if something did."""
+        if self._broken is not None:
+            raise self._broken
+
+
 async def live_lines(source: BinaryIO) -> AsyncGenerator[bytes, None]:
     """Give lines as they come through a pipe, many per hop into the thread that waits for them."""
     rest = b""

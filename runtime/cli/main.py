@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Protocol
 
 from turnwire.runtime.cli import adapt, bench, demo, process
@@ -83,6 +84,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="turnwire", description="Model streams in, whole objects out.")
+    parser.add_argument("--version", action="version", version=f"turnwire {version('turnwire')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         sub = commands.add_parser(

@@ -8,6 +8,7 @@ the events' timestamps, so a stall in a recording fires the batch timeout and ev
 import argparse
 import sys
 from contextlib import aclosing
+from itertools import groupby
 from math import inf
 from operator import itemgetter
 from typing import BinaryIO
@@ -24,7 +25,7 @@ from turnwire.messages.event_codec import decode_event
 from turnwire.messages.events import ResponseDone, ResponseError, ResponseStart, StreamEvent, TurnAbortedByUser
 from turnwire.messages.output_codec import encode_message
 from turnwire.messages.outputs import StreamMessage
-from turnwire.runtime.cli.lines import Complaints, live_lines, open_input
+from turnwire.runtime.cli.lines import Complaints, LineWriter, live_lines, open_input
 from turnwire.runtime.clock import SetClock
 from turnwire.runtime.host import Runtime, open_runtime
 from turnwire.runtime.schedule import Arrival, Scheduled, schedule
@@ -38,12 +39,18 @@ SEGMENT = 2048  # events: enough that settling all turns costs little, few enoug
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what can be set."""
-    default = ",".join(f"{step:g}" for step in DEFAULT_GRADIENT)
-    parser.add_argument("file", nargs="?", metavar="FILE", help="JSON lines of StreamEvents (default: standard input)")
+    default = ", ".join(f"{step:g}×{len([*same])}" for step, same in groupby(DEFAULT_GRADIENT))
+    parser.add_argument("file", nargs="?", metavar="FILE", help="JSON lines of StreamEvents (standard input)")
     parser.add_argument("--bare", action="store_true", help="write the outputs alone, without their envelopes")
     parser.add_argument("--gradient", type=_gradient, metavar="STEPS", help=f"tokens between emissions ({default})")
     parser.add_argument("--growth", type=float, default=0.0, help="each step is at least this share of the text (0)")
-    parser.add_argument("--batch-timeout", type=float, default=1.0, metavar="SECONDS", help="(1.0)")
+    parser.add_argument(
+        "--batch-timeout",
+        type=float,
+        default=1.0,
+        metavar="SECONDS",
+        help="a stall this long emits what is there (1.0)",
+    )
     parser.add_argument("--thread", metavar="ID", help="thread id of turns whose events name none")
     parser.add_argument("--clock", choices=("events", "real"), default="events", help="what time follows (events)")
 
@@ -183,29 +190,15 @@ class _LiveTurns:
             await turn.aclose()
 
 
-class _Output:
-    """Where emissions go: standard output, written at once. When its reader has gone, the run is over."""
+class _Output(LineWriter):
+    """The sink: an emission is a line."""
 
     def __init__(self, stream: BinaryIO, *, bare: bool, flush: bool) -> None:
-        self.until_broken = trio.CancelScope()
-        self._stream = stream
+        super().__init__(stream, flush=flush)
         self._bare = bare
-        self._flush = flush
-        self._broken: OSError | None = None
 
     async def __call__(self, message: StreamMessage) -> None:
-        line = message.payload.encode() if self._bare else encode_message(message)
-        try:
-            self._stream.write(line + b"\n")
-            if self._flush:
-                self._stream.flush()
-        except OSError as exc:  # not the sink's trouble, which would be tried again: nobody is left to write for
-            self._broken = exc
-            self.until_broken.cancel()
-
-    def raise_if_broken(self) -> None:
-        if self._broken is not None:
-            raise self._broken
+        self.write(message.payload.encode() if self._bare else encode_message(message))
 
 
 def _gradient(text: str) -> tuple[float, ...]:

@@ -158,3 +158,20 @@ def test_a_recordings_times_become_the_timestamps(turnwire: Any) -> None:
     times = [event.timestamp for event in ran.events]
     assert times[-1] - times[1] == pytest.approx(4000, abs=2)
     assert times[3] - times[2] == pytest.approx(1500, abs=2)
+
+
+def test_garbage_in_the_first_line_is_named_and_the_rest_is_used(turnwire: Any) -> None:
+    """It does not make a body of JSON lines one of SSE."""
+    ran = turnwire("openai-chat", stdin="garbage\n" + LINES)
+    assert ran.code == 1
+    assert "line 1" in ran.err
+    assert brief(ran.events) == brief(turnwire("openai-chat", stdin=LINES).events)
+
+
+def test_an_error_printed_over_many_lines_is_one_document(turnwire: Any) -> None:
+    """As a provider's refusal comes through curl."""
+    error = {"error": {"message": "Incorrect API key provided", "type": "invalid_request_error", "code": None}}
+    pretty = turnwire("openai-chat", stdin=json.dumps(error, indent=2) + "\n")
+    single = turnwire("openai-chat", stdin=json.dumps(error) + "\n")
+    assert (pretty.code, pretty.err) == (0, "")
+    assert brief(pretty.events) == brief(single.events)

@@ -304,3 +304,22 @@ def test_the_demo_plays_in_a_pipe_as_plain_lines(capfd: pytest.CaptureFixture[st
     assert kinds[0] == "turn_started"
     assert kinds[-1] == "turn_complete"
     assert {"message", "thinking", "tool_call"} <= set(kinds)
+
+
+def test_a_demo_whose_reader_has_gone_ends_quietly() -> None:
+    """`turnwire demo | head -1` is what people type first."""
+    command = [sys.executable, "-m", "turnwire.runtime.cli.main", "demo", "--speed", "50"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:  # noqa: S603  # ourselves
+        assert program.stdout is not None
+        assert program.stderr is not None
+        assert program.stdout.readline()
+        program.stdout.close()
+        assert program.stderr.read() == b""
+        assert program.wait(timeout=60) == 0
+
+
+def test_the_program_knows_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """Named with the program."""
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out.startswith("turnwire 0.")
