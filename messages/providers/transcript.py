@@ -57,20 +57,20 @@ class Transcript:
         self._now = now
         self._new_event_id = new_event_id
         self._trace_context = trace_context
-        self._told: list[StreamEvent] = []
+        self.told: list[StreamEvent] = []
         self._noticed = 0
         self._open: dict[int, Item] = {}
         self._unclaimed: list[Any] = []
 
     def take(self) -> list[StreamEvent]:
         """Give what was told since the last time."""
-        told, self._told = self._told, []
+        told, self.told = self.told, []
         return told
 
     def tell(self, payload: Payload) -> None:
         """Put a payload into its envelope."""
         self.events += 1
-        self._told.append(
+        self.told.append(
             StreamEvent(
                 event_id=f"{self._run_id}-e{self.events}" if self._new_event_id is None else self._new_event_id(),
                 timestamp=self._now(),
@@ -131,7 +131,7 @@ class Transcript:
             item.parts.append(text)
             self.events += 1
             event_id = f"{self._run_id}-e{self.events}" if self._new_event_id is None else self._new_event_id()
-            self._told.append(
+            self.told.append(
                 make_delta_event(event_id, self._now(), self._run_id, self._trace_context, item.item_id, text)
             )
 
