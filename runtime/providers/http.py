@@ -22,7 +22,8 @@ except ModuleNotFoundError as exc:
     ) from exc
 
 from turnwire.messages.errors import TurnwireError
-from turnwire.messages.events import StreamEvent
+from turnwire.messages.event_codec import decode_event, encode_event
+from turnwire.messages.events import ItemError, ResponseError, StreamEvent
 from turnwire.messages.json_text import parse_json
 from turnwire.messages.providers import Adapter
 from turnwire.messages.providers.endings import CONNECTION_FAILED, is_retryable
@@ -84,7 +85,16 @@ async def stream_response(
     body = stream_body(client, endpoint, request, retry=retry)
     async with aclosing(adapt_stream(adapter, body)) as events:
         async for event in events:
-            yield event
+            is_error = isinstance(event.payload, ItemError | ResponseError)
+            yield _without_secrets(event, endpoint) if is_error else event
+
+
+def _without_secrets(event: StreamEvent, endpoint: Endpoint) -> StreamEvent:
+    """Give an error without the key: some hosts repeat the one they did not like, also in a stream."""
+    text = encode_event(event).decode()
+    for secret in endpoint.secrets:
+        text = text.replace(secret, "***")
+    return decode_event(text)
 
 
 async def stream_body(

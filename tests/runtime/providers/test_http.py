@@ -221,3 +221,13 @@ def test_without_httpx_the_error_says_what_to_install() -> None:
     code = "import sys; sys.modules['httpx'] = None; import turnwire.runtime.providers.http"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603  # ourselves
     assert "pip install 'turnwire[providers]'" in found.stderr
+
+
+async def test_a_key_that_a_stream_repeats_is_not_told() -> None:
+    """HTTP 200, and then an error event that quotes the key: it comes out without it."""
+    error = {"type": "error", "error": {"type": "authentication_error", "message": f"bad key {KEY}", "key": KEY}}
+    body = f"event: error\ndata: {json.dumps(error)}\n\n".encode()
+    async with open_loopback(lambda _: Answer(body=[body])) as server:
+        told = [encode_event(event).decode() for event in await ask("anthropic-messages", server)]
+    assert "bad key ***" in told[-1]
+    assert not [line for line in told if KEY in line]
