@@ -211,19 +211,21 @@ class TurnActor(ParkingSpace):
             return
         push_delta, made = machine.push_delta, -1
         while (slots := self.mailbox.take()) is not None:
-            for arrival, event_id, item_id, what in zip(slots, slots, slots, slots, strict=True):
-                if item_id:
-                    push_delta(event_id, item_id, what, now=arrival)
-                elif event_id:
-                    machine.push(event_id, what, now=arrival)
-                else:
-                    self._obey(what, arrival)
-                if outbox.made != made:
-                    made = outbox.made
-                    if not (outbox.open_at(now) or regardless or machine.ended):
-                        self.mailbox.put_back(slots)
-                        self._is_held_up = True
-                        return
+            try:
+                for arrival, event_id, item_id, what in zip(slots, slots, slots, slots, strict=True):
+                    if item_id:
+                        push_delta(event_id, item_id, what, now=arrival)
+                    elif event_id:
+                        machine.push(event_id, what, now=arrival)
+                    else:
+                        self._obey(what, arrival)
+                    if outbox.made != made:
+                        made = outbox.made
+                        if not (outbox.open_at(now) or regardless or machine.ended):
+                            self._is_held_up = True
+                            return
+            finally:
+                self.mailbox.put_back(slots)  # what was not looked at: the outbox is full, or the rules crashed
         machine.tick(now=now)
         if self._is_held_up:
             self._is_held_up = False

@@ -13,6 +13,7 @@ from tests.kit.turns import (
     begin,
     delta,
     event,
+    failed,
     finished,
     options,
     running,
@@ -316,3 +317,21 @@ async def test_events_behind_the_terminal_are_counted_although_the_outbox_is_ful
                 await turn.send(each)
         assert turn.counts == {"late_events": 1}
     assert [type(output) for output in sink.outputs].count(Message) == 1
+
+
+async def test_a_flush_behind_the_event_that_crashes_its_turn_raises(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is in the same bundle as the event, and must not be forgotten with it."""
+
+    def explode(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("turnwire.actors.core.turn_items.TurnItems.fail", explode)
+    with trio.fail_after(10):
+        async with open_runtime(sink=RecordingSink()) as runtime:
+            turn = runtime.open_turn(turn_id=TURN, thread_id=THREAD)
+            await turn.send(begin("m"))
+            await turn.send(failed("m"))
+            with pytest.raises(ProtocolError):
+                await turn.flush()
