@@ -4,11 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 UV := $(shell command -v uv 2>/dev/null)
+NPM := $(shell command -v npm 2>/dev/null)
+NODE := tests/node
+NODE_STAMP := $(if $(NPM),$(NODE)/node_modules/.installed)
 
-.PHONY: help demo test lint types tests bench clean
+.PHONY: help demo test lint types tests bench chaos-redis chaos-workers clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 demo: $(STAMP) ## watch a turn grow in the terminal
 	$(BIN)/turnwire demo
@@ -23,14 +26,20 @@ types: $(STAMP) ## mypy and basedpyright, both strict
 	$(BIN)/mypy
 	$(BIN)/basedpyright
 
-tests: $(STAMP) ## pytest alone
+tests: $(STAMP) $(NODE_STAMP) ## pytest alone
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
 
 bench: $(STAMP) ## measure this machine: the table of the README
 	$(BIN)/turnwire bench
 
+chaos-redis: $(STAMP) ## kill and freeze a real Redis under load, at full length; some five minutes
+	$(BIN)/python -m tests.chaos
+
+chaos-workers: $(STAMP) ## kill, freeze and stop real workers under load, at full length; some eight minutes
+	$(BIN)/python -m tests.chaos.workers
+
 clean: ## remove what the other targets made
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) $(NODE)/node_modules build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 # constraints.txt pins what was tested; the wheel itself asks for ranges.
 $(STAMP): pyproject.toml constraints.txt
@@ -45,3 +54,9 @@ else
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,providers]'
 endif
 	@touch $(STAMP)
+
+# The official AG-UI client, which some tests ask for its verdict. They skip, saying so, where it is absent: without npm,
+# or where npm cannot reach a registry.
+$(NODE)/node_modules/.installed: $(NODE)/package.json
+	@cd $(NODE) && npm install --silent --no-audit --no-fund --no-package-lock && touch node_modules/.installed || \
+		echo "npm could not install the AG-UI client: the tests that ask it will be skipped"

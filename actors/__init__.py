@@ -1,8 +1,14 @@
 """The actors: turns as supervised tasks, and what they need from the world."""
 
+from turnwire.actors.change_feed import ChangeFeed
+from turnwire.actors.conversation import Conversation
+from turnwire.actors.core.chunking import AnyOf, ChunkStrategy, EveryN, Immediate, Punctuation, WordBoundary
+from turnwire.actors.core.conversation_machine import ConversationMachine
+from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
 from turnwire.actors.core.gradient import DEFAULT_GRADIENT
 from turnwire.actors.core.item_buffer import BufferInfo
 from turnwire.actors.core.options import TurnOptions
+from turnwire.actors.core.recovery import Recovered, Recovery, resume_turn
 from turnwire.actors.core.restarts import RestartBudget
 from turnwire.actors.core.retry import retry_delay
 from turnwire.actors.core.text import estimate_tokens
@@ -12,15 +18,29 @@ from turnwire.actors.turn import Turn
 
 __all__ = [
     "DEFAULT_GRADIENT",
+    "AnyOf",
     "BufferInfo",
+    "ChangeFeed",
+    "ChunkStrategy",
+    "Conversation",
+    "ConversationCallbacks",
+    "ConversationMachine",
+    "ConversationOptions",
+    "EveryN",
+    "Immediate",
     "Log",
     "OnEmit",
+    "Punctuation",
+    "Recovered",
+    "Recovery",
     "RestartBudget",
     "Sink",
     "Turn",
     "TurnOptions",
+    "WordBoundary",
     "estimate_tokens",
     "make_event_id",
+    "resume_turn",
     "retry_delay",
     "run_supervised",
 ]

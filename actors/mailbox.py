@@ -93,6 +93,19 @@ class Mailbox:
             arrival = trio.current_time()  # it arrives now: time in the channel never runs backwards
         return False
 
+    async def wait_for_room(self) -> None:
+        """Wait until an entry would fit, or the turn has ended."""
+        while self.is_open and not self._has_room():
+            if self._room is None:
+                self._room = trio.Event()
+            await self._room.wait()
+
+    def _has_room(self) -> bool:
+        if self._open is not None and len(self._open) < self._full:
+            return True
+        waiting = self._channel.statistics()
+        return waiting.current_buffer_used < waiting.max_buffer_size
+
     def reason_for_delta(self, item_id: str, text: str, now: float) -> Reason:
         """Say whether the turn must be woken for a delta that was just put in."""
         item = self._item

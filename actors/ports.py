@@ -1,7 +1,7 @@
 """What actors need from the world, and nothing about how the world does it."""
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeAlias
 
 from turnwire.messages.outputs import StreamMessage
@@ -18,6 +18,18 @@ class Log(Protocol):
 
     async def append(self, message: StreamMessage, /) -> object:
         """Keep one message, or raise when that was not possible."""
+        ...
+
+
+class RawLog(Protocol):
+    """Where the events of runs can be kept, as they came."""
+
+    async def append_events(self, run_id: str, events: Sequence[bytes], /) -> object:
+        """Keep events in this order, or raise when that was not possible. What came twice is kept twice."""
+        ...
+
+    async def expire_events(self, run_id: str, /) -> object:
+        """Let a run's events go some time after its turn has ended."""
         ...
 
 

@@ -5,12 +5,14 @@ from typing import Self, cast
 
 import trio
 
+from turnwire.actors.commands import CloseTurn, FailTurn, FlushTurn
 from turnwire.actors.core.item_buffer import BufferInfo
 from turnwire.actors.mailbox import TO_LOOK, TO_WRITE
-from turnwire.actors.turn_actor import CloseTurn, FlushTurn, TurnActor
+from turnwire.actors.raw import RawGate
+from turnwire.actors.turn_actor import TurnActor
 from turnwire.messages.delta_codec import try_decode_delta
 from turnwire.messages.errors import ClosedError, InvalidEventError
-from turnwire.messages.event_codec import check_event, decode_event
+from turnwire.messages.event_codec import check_event, decode_event, encode_event
 from turnwire.messages.events import ItemDelta, ItemStart, Payload, StreamEvent
 from turnwire.messages.folds import TurnSnapshot
 
@@ -30,14 +32,17 @@ class Pace:
 class Turn:
     """One open turn. Made by `runtime.open_turn`; leaving its block closes it."""
 
-    __slots__ = ("_actor", "_grace", "_is_closed", "_mailbox", "_max_bytes", "_pace", "turn_id")
+    __slots__ = ("_grace", "_is_closed", "_mailbox", "_max_bytes", "_pace", "actor", "gate", "turn_id")
 
-    def __init__(self, actor: TurnActor, pace: Pace, *, grace: float) -> None:
+    def __init__(self, actor: TurnActor, pace: Pace, *, grace: float, gate: RawGate | None = None) -> None:
         self.turn_id = actor.turn_id
-        self._actor = actor
+        self.actor = actor
+        """The turn's task; for whoever runs turns, not for those who send to them."""
         self._mailbox = actor.mailbox
         self._max_bytes = actor.options.max_event_bytes
         self._pace = pace
+        self.gate = gate
+        """Where its events are written down first, if they are."""
         self._grace = grace
         self._is_closed = False
 
@@ -46,7 +51,7 @@ class Turn:
 
         Raises InvalidEventError at once if it is malformed; the turn then goes on as if it had not been sent. Waits
         only for room in the turn's channel. It is a checkpoint at least every 64 events, not at each: a sender that
-        never waits for anything else still lets others run.
+        never waits for anything else still lets others run. With a raw log it also waits until that has the event.
 
         Raises ClosedError after closing, and what the turn failed with after it has failed.
         """
@@ -69,15 +74,34 @@ class Turn:
         now, mailbox = pace.now(), self._mailbox
         if not mailbox.is_open:
             self._count_or_refuse(now, event_id, item_id, what)
+        elif self.gate is not None:
+            await self._send_through(self.gate, event, event_id, item_id, what)
         else:
             if not mailbox.put_nowait(now, event_id, item_id, what):
                 await self._put(now, event_id, item_id, what)
-            if item_id:
-                reason = mailbox.reason_for_delta(item_id, cast("str", what), now)
-            else:
-                reason = TO_LOOK if isinstance(what, ItemStart) else TO_WRITE
-            if reason:
-                self._actor.wake(to_write=reason == TO_WRITE)
+            self._wake_for(item_id, what, now)
+
+    async def _send_through(
+        self, gate: RawGate, event: StreamEvent | bytes | str, event_id: str, item_id: str, what: Payload | str
+    ) -> None:
+        async with gate.line:
+            await self._mailbox.wait_for_room()
+            text = encode_event(event) if isinstance(event, StreamEvent) else event
+            await gate.write(text.encode() if isinstance(text, str) else text, event_id)
+            # It is in the log: from here on the turn must get it, whoever is cancelled.
+            now = trio.current_time()
+            with trio.CancelScope(shield=True):
+                await self._put(now, event_id, item_id, what)
+        self._wake_for(item_id, what, now)
+
+    def _wake_for(self, item_id: str, what: Payload | str, now: float) -> None:
+        """Wake the turn, if an event that was just put in is a reason to."""
+        if item_id:
+            reason = self._mailbox.reason_for_delta(item_id, cast("str", what), now)
+        else:
+            reason = TO_LOOK if isinstance(what, ItemStart) else TO_WRITE
+        if reason:
+            self.actor.wake(to_write=reason == TO_WRITE)
 
     @property
     def is_open(self) -> bool:
@@ -93,28 +117,41 @@ class Turn:
             self._refuse()
         flush = FlushTurn()
         if self._mailbox.is_open and await self._put(trio.current_time(), "", "", flush):
-            self._actor.wake()
+            self.actor.wake()
             await flush.done.wait()
         else:
-            await self._actor.wait_ended()
+            await self.actor.wait_ended()
         self._raise_failure()
-        if self._actor.is_cancelled:
+        if self.actor.is_cancelled:
             raise ClosedError(f"turn {self.turn_id} was cancelled; what was flushed may not have arrived")
+
+    async def fail(self, code: str, message: str) -> None:
+        """End the turn with `turn_error`, behind everything sent before: text not yet emitted is emitted first.
+
+        For reasons of the host's own: the producer went silent, the engine is gone. Waits only for room in the turn's
+        channel; `wait_end` waits for the sink. The first terminal wins, so a turn that has had one is left alone.
+        Raises ClosedError after closing, and what the turn failed with after it has failed.
+        """
+        if self._is_closed:
+            self._refuse()
+        if self._mailbox.is_open and await self._put(trio.current_time(), "", "", FailTurn(code, message)):
+            self.actor.wake(to_write=True)
+        self._raise_failure()
 
     def catch_up(self) -> None:
         """Process everything sent before and everything that is due, at once: for hosts that drive time themselves."""
-        self._actor.catch_up(regardless=True)
+        self.actor.catch_up(regardless=True)
 
     def buffers(self) -> dict[str, BufferInfo]:
         """Look at the live items, everything sent before included."""
         self.catch_up()
-        return self._actor.machine.buffers()
+        return self.actor.machine.buffers()
 
     @property
     def counts(self) -> dict[str, int]:
         """How often something was ignored, by what it was; and how many emissions were conflated."""
         self.catch_up()
-        machine = self._actor.machine
+        machine = self.actor.machine
         conflated = {"conflated_emissions": machine.outbox.conflated} if machine.outbox.conflated else {}
         return {**machine.counts, **conflated}
 
@@ -123,19 +160,19 @@ class Turn:
 
         A turn ends with its terminal event, by closing or by cancelling. Raises what it failed with, if it has.
         """
-        await self._actor.wait_ended()
+        await self.actor.wait_ended()
         self._raise_failure()
-        return self._actor.fold.snapshot()
+        return self.actor.fold.snapshot()
 
     def snapshot(self) -> TurnSnapshot:
         """Give what a reader knows by now: the newest state of each item that the sink has taken."""
-        return self._actor.fold.snapshot()
+        return self.actor.fold.snapshot()
 
     def cancel(self) -> None:
         """Stop the turn at once: nothing is flushed, nothing more reaches the sink, no terminal is made."""
         self._is_closed = True
         self._mailbox.is_open = False
-        self._actor.cancel()
+        self.actor.cancel()
 
     async def aclose(self) -> None:
         """End the turn: flush, then wait until the last emission was accepted or refused. Twice is fine.
@@ -145,23 +182,23 @@ class Turn:
         try:
             await self.end()
         finally:
-            if not self._actor.ended:
+            if not self.actor.ended:
                 with trio.move_on_after(self._grace, shield=True):
                     await self.end()
                 self.cancel()
                 with trio.CancelScope(shield=True):  # cancelled tasks end at once; nothing of the turn outlives this
-                    await self._actor.wait_ended()
+                    await self.actor.wait_ended()
         self._raise_failure()
 
     async def end(self) -> None:
         """Ask the turn to end, and wait until it has: `aclose` without a hand for whoever is cancelled meanwhile."""
         if self._mailbox.is_open:
-            self._actor.wake()
+            self.actor.wake()
             await self._mailbox.put(trio.current_time(), "", "", CloseTurn())  # not in: it has ended meanwhile
-            self._actor.wake()
+            self.actor.wake()
         self._is_closed = True
         self._mailbox.is_open = False
-        await self._actor.wait_ended()
+        await self.actor.wait_ended()
 
     async def __aenter__(self) -> Self:
         return self
@@ -180,7 +217,7 @@ class Turn:
                 _add_context(exc, failure)
 
     async def _put(self, arrival: float, event_id: str, item_id: str, what: object) -> bool:
-        self._actor.wake()
+        self.actor.wake()
         if await self._mailbox.put(arrival, event_id, item_id, what):
             return True
         self._count_or_refuse(arrival, event_id, item_id, what)
@@ -188,12 +225,12 @@ class Turn:
 
     def _count_or_refuse(self, now: float, event_id: str, item_id: str, what: object) -> None:
         """Count what comes after the terminal; refuse what comes after closing or failing."""
-        if self._is_closed or self._actor.failure is not None:
+        if self._is_closed or self.actor.failure is not None:
             self._refuse()
         if item_id:
-            self._actor.machine.push_delta(event_id, item_id, cast("str", what), now=now)
+            self.actor.machine.push_delta(event_id, item_id, cast("str", what), now=now)
         elif event_id:
-            self._actor.machine.push(event_id, cast("Payload", what), now=now)
+            self.actor.machine.push(event_id, cast("Payload", what), now=now)
 
     def _check(self, event: StreamEvent) -> tuple[str, str, Payload | str]:
         try:
@@ -212,8 +249,8 @@ class Turn:
         raise ClosedError(f"turn {self.turn_id} is closed; it takes no more events")
 
     def _raise_failure(self) -> None:
-        if self._actor.failure is not None:
-            raise self._actor.failure
+        if self.actor.failure is not None:
+            raise self.actor.failure
 
 
 def _parts(event: StreamEvent) -> tuple[str, str, Payload | str]:

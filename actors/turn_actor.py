@@ -13,14 +13,16 @@ turn <id>          parks until woken; drains the channel; ends when the rules sa
 
 import logging
 from collections.abc import Callable
-from typing import cast
+from typing import assert_never, cast
 
 import attrs
 import trio
 
+from turnwire.actors.commands import CloseTurn, Command, FailTurn, FlushTurn
 from turnwire.actors.core.item_buffer import ItemBuffer
 from turnwire.actors.core.options import TurnOptions
 from turnwire.actors.core.outbox import Emission
+from turnwire.actors.core.recovery import Recovered
 from turnwire.actors.core.retry import RetryPolicy
 from turnwire.actors.core.turn_machine import TurnMachine
 from turnwire.actors.groups import leaves
@@ -35,20 +37,6 @@ from turnwire.messages.output_codec import encode_output
 from turnwire.messages.outputs import StreamMessage
 
 log = logging.getLogger("turnwire.turn")
-
-
-@attrs.define(eq=False)
-class FlushTurn:
-    """Emit what is there; `done` is set when the sink has taken it."""
-
-    done: trio.Event = attrs.field(factory=trio.Event)
-    mark: int = 0
-    """Serial of the last emission that this flush waits for."""
-
-
-@attrs.frozen
-class CloseTurn:
-    """End the turn: the host has no more to say."""
 
 
 class TurnActor(ParkingSpace):
@@ -67,6 +55,7 @@ class TurnActor(ParkingSpace):
         "_seq",
         "_timestamps",
         "_waiters",
+        "delivered",
         "ended",
         "expires_at",
         "failure",
@@ -75,6 +64,7 @@ class TurnActor(ParkingSpace):
         "machine",
         "mailbox",
         "options",
+        "retries",
         "turn_id",
         "undelivered",
     )
@@ -89,16 +79,20 @@ class TurnActor(ParkingSpace):
         timestamps: Timestamps,
         event_ids: EventIds,
         on_end: "Callable[[TurnActor], None]",
+        resume: Recovered | None = None,
+        age: float = 0.0,
     ) -> None:
         super().__init__()
         self.turn_id = turn_id
         self.options = options
-        self.machine = TurnMachine(turn_id, thread_id, options)
-        self.fold = SnapshotFold()
+        self.machine = TurnMachine(turn_id, thread_id, options) if resume is None else resume.machine
+        self.fold = SnapshotFold(() if resume is None else resume.shown.outputs)
         self.failure: TurnwireError | None = None
+        self.delivered = 0
+        self.retries = 0
         self.undelivered = 0
         self.ended = False
-        self.expires_at = trio.current_time() + options.deadline
+        self.expires_at = trio.current_time() + options.deadline - age
         self.mailbox = Mailbox(options, self.machine.items.live)
         self._on_emit = on_emit
         self._timestamps = timestamps
@@ -231,13 +225,18 @@ class TurnActor(ParkingSpace):
             self._is_held_up = False
             machine.items.changed.extend(machine.items.live.values())  # they may have slept through a deadline
 
-    def _obey(self, command: object, now: float) -> None:
-        if isinstance(command, FlushTurn):
-            self.machine.flush(now=now)
-            command.mark = self.machine.outbox.made
-            self._flushes += (command,)
-        else:
-            self.machine.close(now=now)
+    def _obey(self, command: Command, now: float) -> None:
+        match command:
+            case FlushTurn():
+                self.machine.flush(now=now)
+                command.mark = self.machine.outbox.made
+                self._flushes += (command,)
+            case FailTurn():
+                self.machine.fail(command.code, command.message, now=now)
+            case CloseTurn():
+                self.machine.close(now=now)
+            case _:
+                assert_never(command)
 
     def _attend(self) -> None:
         """Start, wake and end tasks as the rules now have it."""
@@ -285,12 +284,14 @@ class TurnActor(ParkingSpace):
         await run_writer(
             self.machine.outbox,
             self._on_emit,
-            policy=self._retry_policy,
+            policy=self.retry_policy,
             envelope=self._envelope,
             delivered=self._delivered,
+            retrying=self._retrying,
         )
 
-    def _retry_policy(self) -> RetryPolicy:
+    def retry_policy(self) -> RetryPolicy:
+        """Say how often and how fast to try again, as of now."""
         policy = self.options.retry
         if policy.attempts is None and trio.current_time() >= self.expires_at:
             return attrs.evolve(policy, attempts=0)  # past its deadline a turn no longer waits for its sink
@@ -311,7 +312,11 @@ class TurnActor(ParkingSpace):
             self.machine.outbox.give_up()  # it would fail again, and stand in the way of the turn_error
             raise
 
+    def _retrying(self) -> None:
+        self.retries += 1
+
     def _delivered(self, emission: Emission) -> None:
+        self.delivered += 1
         self.fold.push(emission.output)
         if self._is_held_up:
             self.call()

@@ -23,6 +23,7 @@ async def run_writer(
     policy: Callable[[], RetryPolicy],
     envelope: Callable[[Emission], StreamMessage],
     delivered: Callable[[Emission], None],
+    retrying: Callable[[], None],
 ) -> None:
     """Deliver what waits until nothing does. Raises RetryExhaustedError when the sink keeps refusing."""
     while (emission := outbox.take()) is not None:
@@ -31,13 +32,17 @@ async def run_writer(
         try:
             await on_emit(message)
         except Exception as exc:  # noqa: BLE001  # whatever the sink raises means that it did not take the message
-            await _try_again(message, on_emit, policy, exc)
+            await _try_again(message, on_emit, policy, retrying, exc)
         outbox.delivered(now=trio.current_time())
         delivered(emission)
 
 
 async def _try_again(
-    message: StreamMessage, on_emit: OnEmit, policy: Callable[[], RetryPolicy], error: Exception
+    message: StreamMessage,
+    on_emit: OnEmit,
+    policy: Callable[[], RetryPolicy],
+    retrying: Callable[[], None],
+    error: Exception,
 ) -> None:
     """Hand a refused message to the sink again, as often as the policy allows, always under the same event id."""
     failed = 0
@@ -45,6 +50,7 @@ async def _try_again(
     while (delay := policy().delay_after(failed)) is not None:
         await trio.sleep(delay)
         failed += 1
+        retrying()
         try:
             await on_emit(message)
         except Exception as exc:  # noqa: BLE001  # as above

@@ -28,22 +28,37 @@ class TooManyTurnsError(TurnwireError):
     """The runtime holds as many turns as its settings allow. Seen by whoever opens one more."""
 
 
+class TooManyReadersError(TurnwireError):
+    """A log has as many readers as its settings allow. Seen by whoever would be one more."""
+
+
 class RetryExhaustedError(TurnwireError):
     """The sink refused an emission too often; the turn has failed. For the sink's operator.
 
     The sink's last error is the `__cause__`.
     """
 
-    def __init__(self, turn: str, event_id: str, attempts: int):
+    def __init__(self, turn: str, event_id: str, attempts: int, *, what: str = "sink refused emission"):
         self.turn = turn
         self.event_id = event_id
         self.attempts = attempts
         """How often the sink was called with this emission, the first time included."""
-        super().__init__(f"turn {turn}: the sink refused emission {event_id} {attempts} times")
+        super().__init__(f"turn {turn}: the {what} {event_id} {attempts} times")
 
 
 class FencedError(TurnwireError):
     """Another owner has taken this turn over. For a worker: stop quietly, it is theirs now."""
+
+
+class LogUnavailableError(TurnwireError):
+    """A log could not be reached or did not answer in time. For its operator; trying again later is right.
+
+    What was asked for may or may not have been done: appending again under the same id settles it.
+    """
+
+
+class QueueError(TurnwireError):
+    """Redis refuses what the queue of turns needs: too old a server, a key of another kind. For its operator."""
 
 
 class ProtocolError(TurnwireError):
@@ -51,3 +66,47 @@ class ProtocolError(TurnwireError):
 
     What was raised is the `__cause__`.
     """
+
+
+class UnsendableError(TurnwireError):
+    """A conversation holds something that a provider has no place for. Seen by whoever makes the request.
+
+    Nothing was left out silently: the caller decides whether it is to be said in words, or not at all.
+    """
+
+    def __init__(self, problem: str, *, message_id: str | None = None):
+        self.problem = problem
+        self.message_id = message_id
+        """Which message of the conversation, if it has an id."""
+        super().__init__(f"message {message_id}: {problem}" if message_id else problem)
+
+
+class UnreadableRequestError(TurnwireError):
+    """A stored request is none of its provider's. Seen by whoever imports it; `path` says where it is wrong."""
+
+    def __init__(self, problem: str, *, path: str):
+        self.problem = problem
+        self.path = path
+        super().__init__(f"{path}: {problem}")
+
+
+class RunFailedError(TurnwireError):
+    """A run has ended with RUN_ERROR. Given to a conversation's error callback, never raised."""
+
+    def __init__(self, message: str, code: str | None = None):
+        self.code = code
+        super().__init__(message if code is None else f"{message} ({code})")
+
+
+class UnknownCallError(TurnwireError):
+    """An answer names a tool call or an approval that this conversation does not have. Seen by the caller."""
+
+
+class ApprovalAnsweredError(TurnwireError):
+    """An approval was answered before; the first answer stands. Seen by whoever answers a second time."""
+
+    def __init__(self, approval_id: str, *, approved: bool):
+        self.approval_id = approval_id
+        self.approved = approved
+        """The first answer."""
+        super().__init__(f"approval {approval_id} was answered before: {'approved' if approved else 'denied'}")

@@ -8,13 +8,10 @@ Whatever that road refuses is looked at again on the general one, which also wor
 disagree about what is valid, only about how fast it is found.
 """
 
-import re
-from collections.abc import Iterable, Mapping
-from functools import partial
-from typing import Any, TypeVar, cast
+from collections.abc import Mapping
+from typing import Any, cast
 
 import attrs
-import msgspec
 
 from turnwire.messages.delta_codec import try_decode_delta
 from turnwire.messages.errors import InvalidEventError
@@ -48,7 +45,8 @@ from turnwire.messages.events import (
     UnknownPayload,
     UsageUpdate,
 )
-from turnwire.messages.json_text import dump_json, mend_surrogates, parse_json, refuse_nan
+from turnwire.messages.json_text import dump_json, parse_json, refuse_nan
+from turnwire.messages.wire import convert, json_name
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 """Larger events are refused unread: one event must not be able to take the process's memory."""
@@ -113,14 +111,14 @@ def decode_event(data: bytes | str, *, max_bytes: int = MAX_EVENT_BYTES) -> Stre
 def structure_event(document: object) -> StreamEvent:
     """Make an event of what a JSON parser gave. Raises InvalidEventError, as `decode_event` does."""
     if not isinstance(document, dict):
-        raise InvalidEventError(f"expected an object, got {_json_name(document)}")
+        raise InvalidEventError(f"expected an object, got {json_name(document)}")
     fields = cast("dict[str, Any]", document)
     event_id = fields.get("event_id")
     name = event_id if isinstance(event_id, str) else None
-    wire = _convert(fields, _Envelope, "$", name)
+    wire = convert(fields, _Envelope, "$", name)
     tag = wire.payload.get("type")
     if not isinstance(tag, str):
-        problem = "missing" if "type" not in wire.payload else f"expected a string, got {_json_name(tag)}"
+        problem = "missing" if "type" not in wire.payload else f"expected a string, got {json_name(tag)}"
         raise InvalidEventError(problem, path="$.payload.type", event=name)
     if wire.type != tag:
         raise InvalidEventError(f"is {wire.type!r}, but the payload's is {tag!r}", path="$.type", event=name)
@@ -153,13 +151,13 @@ def check_event(event: StreamEvent) -> StreamEvent:
         return event
     if type(payload) not in _PAYLOAD_TAGS and type(payload) is not UnknownPayload:
         raise InvalidEventError(
-            f"expected a payload, got {_json_name(payload)}", path="$.payload", event=str(event.event_id)
+            f"expected a payload, got {json_name(payload)}", path="$.payload", event=str(event.event_id)
         )
     if type(payload) is ItemDone and type(payload.final_item) not in _FINAL_ITEM_TAGS:
-        problem = f"expected a final item, got {_json_name(payload.final_item)}"
+        problem = f"expected a final item, got {json_name(payload.final_item)}"
         raise InvalidEventError(problem, path="$.payload.final_item", event=str(event.event_id))
     if type(event.trace_context) is not TraceContext:
-        problem = f"expected a trace context, got {_json_name(event.trace_context)}"
+        problem = f"expected a trace context, got {json_name(event.trace_context)}"
         raise InvalidEventError(problem, path="$.trace_context", event=str(event.event_id))
     try:
         refuse_nan(event.timestamp)
@@ -212,16 +210,16 @@ def _structure_payload(fields: dict[str, Any], tag: str, event: str | None) -> P
     if cls is None:
         return UnknownPayload(type=tag, fields={key: fields[key] for key in fields if key != "type"})
     if cls is ItemDone:  # msgspec tells no union of attrs classes apart, so its final_item is done by our table
-        done = _convert(fields, _ItemDoneFields, "$.payload", event)
+        done = convert(fields, _ItemDoneFields, "$.payload", event)
         return ItemDone(item_id=done.item_id, final_item=_structure_final_item(done.final_item, event))
-    return cast("Payload", _convert(fields, cls, "$.payload", event))
+    return cast("Payload", convert(fields, cls, "$.payload", event))
 
 
 def _structure_final_item(fields: dict[str, Any], event: str | None) -> FinalItem:
     path = "$.payload.final_item"
     tag = fields.get("type")
     if not isinstance(tag, str):
-        problem = "missing" if "type" not in fields else f"expected a string, got {_json_name(tag)}"
+        problem = "missing" if "type" not in fields else f"expected a string, got {json_name(tag)}"
         raise InvalidEventError(problem, path=f"{path}.type", event=event)
     cls = FINAL_ITEM_TYPES.get(tag)
     if cls is None:
@@ -229,48 +227,7 @@ def _structure_final_item(fields: dict[str, Any], event: str | None) -> FinalIte
         raise InvalidEventError(f"{tag!r} is none of {known}", path=f"{path}.type", event=event)
     if cls is FinalMessage and fields.get("origin", "") is None:  # null means absent here as everywhere
         fields = {key: fields[key] for key in fields if key != "origin"}
-    return cast("FinalItem", _convert(fields, cls, path, event))
-
-
-_T = TypeVar("_T")
-_AT = re.compile(r"^(?P<problem>.*?)(?: - at `\$(?P<path>[^`]*)`)?$", re.DOTALL)
-_MISSING = re.compile(r"^Object missing required field `(?P<field>.+)`$")
-
-
-def _convert(fields: dict[str, Any], cls: type[_T], path: str, event: str | None) -> _T:
-    try:
-        return _lenient(fields, cls)
-    except msgspec.ValidationError as exc:
-        found = _AT.match(str(exc))
-        problem = found["problem"] if found else str(exc)
-        where = path + (found["path"] or "" if found else "")
-        if missing := _MISSING.match(problem):
-            where, problem = f"{where}.{missing['field']}", "missing"
-        raise InvalidEventError(problem.replace("Expected", "expected"), path=where, event=event) from None
-
-
-def _lenient(fields: dict[str, Any], cls: type[_T]) -> _T:
-    """Convert; msgspec stumbles over half surrogates in names, and in values where it expects something else."""
-    try:
-        return msgspec.convert(fields, cls)
-    except UnicodeEncodeError:
-        try:
-            return msgspec.convert(_mended(fields, texts=False), cls)
-        except UnicodeEncodeError:  # a wrong value then, which is as wrong when it is mended
-            return msgspec.convert(_mended(fields, texts=True), cls)
-
-
-def _mended(value: Any, *, texts: bool) -> Any:
-    match value:
-        case dict():
-            fields = cast("dict[str, Any]", value)
-            return {mend_surrogates(name): _mended(inner, texts=texts) for name, inner in fields.items()}
-        case list():
-            return list(map(partial(_mended, texts=texts), cast("Iterable[Any]", value)))
-        case str() if texts:
-            return mend_surrogates(value)
-        case _:
-            return value
+    return cast("FinalItem", convert(fields, cls, path, event))
 
 
 def _unstructure_payload(payload: Payload) -> dict[str, Any]:
@@ -295,21 +252,3 @@ def _present(noun: object) -> dict[str, Any]:
         if value is not None or attribute.default is attrs.NOTHING or attribute.name == "finish_reason":
             fields[attribute.name] = _present(value) if attrs.has(cast("type", type(value))) else value
     return fields
-
-
-def _json_name(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case str():
-            return "a string"
-        case int() | float():
-            return "a number"
-        case list():
-            return "an array"
-        case dict():
-            return "an object"
-        case _:
-            return type(value).__name__

@@ -67,10 +67,12 @@ class SnapshotFold:
 
     __slots__ = ("_items", "_started", "_terminal")
 
-    def __init__(self) -> None:
+    def __init__(self, outputs: Iterable[Output] = ()) -> None:
         self._started: TurnStarted | None = None
         self._items: dict[str, Content] = {}
         self._terminal: TurnComplete | TurnError | None = None
+        for output in outputs:
+            self.push(output)
 
     def push(self, output: Output) -> None:
         """Take one output in. The first terminal wins."""
@@ -82,6 +84,11 @@ class SnapshotFold:
             case TurnComplete() | TurnError():
                 self._terminal = self._terminal or output
 
+    @property
+    def has_ended(self) -> bool:
+        """Is the terminal in?"""
+        return self._terminal is not None
+
     def snapshot(self) -> TurnSnapshot:
         """Give what is known so far."""
         return TurnSnapshot(started=self._started, items=tuple(self._items.values()), terminal=self._terminal)
@@ -89,10 +96,7 @@ class SnapshotFold:
 
 def fold_outputs(outputs: Iterable[Output]) -> TurnSnapshot:
     """Fold a turn's outputs into what a reader of all of them knows."""
-    fold = SnapshotFold()
-    for output in outputs:
-        fold.push(output)
-    return fold.snapshot()
+    return SnapshotFold(outputs).snapshot()
 
 
 @attrs.frozen(kw_only=True)

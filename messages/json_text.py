@@ -49,6 +49,18 @@ def parse_json_or_text(text: str) -> Any:
         return text
 
 
+def parse_json_or_none(text: str) -> Any:
+    """Parse JSON text; None for what is no JSON.
+
+    >>> parse_json_or_none("{}"), parse_json_or_none("plain words")
+    ({}, None)
+    """
+    try:
+        return parse_json(text)
+    except ValueError:
+        return None
+
+
 def dump_json(value: object) -> bytes:
     """Write compact JSON; half surrogates become U+FFFD. The caller hands over builtins only, made by a codec.
 

@@ -1,7 +1,19 @@
 """The world around the actors: hosting, logs, the command line."""
 
-from turnwire.actors import Turn, TurnOptions
+from turnwire.actors import Conversation, ConversationCallbacks, ConversationOptions, Turn, TurnOptions
+from turnwire.runtime.conversations import open_conversation
 from turnwire.runtime.host import Runtime, open_runtime, wall_clock
 from turnwire.runtime.logs.memory import MemoryLog
 
-__all__ = ["MemoryLog", "Runtime", "Turn", "TurnOptions", "open_runtime", "wall_clock"]
+__all__ = [
+    "Conversation",
+    "ConversationCallbacks",
+    "ConversationOptions",
+    "MemoryLog",
+    "Runtime",
+    "Turn",
+    "TurnOptions",
+    "open_conversation",
+    "open_runtime",
+    "wall_clock",
+]

@@ -4,21 +4,32 @@ Turns do not run in the nursery of whoever opens them but in the runtime's own, 
 cancelled, its turns still get a bounded time to hand over what they have accepted. Then they are cancelled too.
 """
 
+import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from contextlib import aclosing, asynccontextmanager, nullcontext
 from typing import cast
 
+import attrs
 import trio
 
+from turnwire.actors.conversation import Conversation
+from turnwire.actors.conversation_actor import ConversationActor
+from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
 from turnwire.actors.core.options import TurnOptions
+from turnwire.actors.core.recovery import Recovered
 from turnwire.actors.expiry import DeadlineKeeper
-from turnwire.actors.ports import EventIds, OnEmit, Sink, Timestamps, make_event_id, on_emit_of
+from turnwire.actors.ports import EventIds, OnEmit, RawLog, Sink, Timestamps, make_event_id, on_emit_of
+from turnwire.actors.raw import RawGate
 from turnwire.actors.turn import Pace, Turn
 from turnwire.actors.turn_actor import TurnActor
-from turnwire.messages.errors import ClosedError, InvalidEventError, TooManyTurnsError
+from turnwire.messages.errors import ClosedError, InvalidEventError, TooManyTurnsError, TurnwireError
 from turnwire.messages.events import StreamEvent
 from turnwire.messages.folds import TurnSnapshot
+from turnwire.messages.ui import SavedConversation
+from turnwire.runtime.beside import run_beside
+
+log = logging.getLogger("turnwire.runtime")
 
 MAX_TURNS = 10_000
 """Turns per process: at some 10 kB each, what a small machine still holds."""
@@ -35,6 +46,7 @@ def wall_clock(at: float) -> int:
 async def open_runtime(
     *,
     sink: Sink,
+    raw: RawLog | None = None,
     options: TurnOptions | None = None,
     max_turns: int = MAX_TURNS,
     grace: float = GRACE,
@@ -43,25 +55,40 @@ async def open_runtime(
 ) -> AsyncGenerator["Runtime", None]:
     """Open a runtime whose turns hand their messages to `sink`, an async callable or a log.
 
-    `options` are the turns' defaults. `timestamps` and `event_ids` make what is put on each message, so that a run can
+    With `raw`, every event is written to that log before its turn looks at it; `send` then waits for that. `options`
+    are the turns' defaults. `timestamps` and `event_ids` make what is put on each message, so that a run can
     be repeated exactly. Leaving the block closes every turn that is still open and waits for it, at most `grace`
     seconds; what could not be delivered by then is logged with the turns' ids, and listed in `runtime.undelivered`.
     """
-    runtime = Runtime(on_emit_of(sink), options or TurnOptions(), max_turns, grace, timestamps, event_ids)
-    failure: BaseException | None = None
-    async with trio.open_nursery() as root:
-        await root.start(runtime.run)
-        try:
-            yield runtime
-        except BaseException as exc:  # noqa: BLE001  # raised again below, where no nursery puts it into a group
-            failure = exc
-        finally:
-            await runtime.shut_down()
-    if failure is not None:
-        try:
-            raise failure
-        finally:
-            del failure  # an exception that is held by a frame of its own traceback is freed late
+    runtime = Runtime(on_emit_of(sink), options or TurnOptions(), max_turns, grace, timestamps, event_ids, raw)
+    async with run_beside(runtime.run, runtime.shut_down):
+        yield runtime
+
+
+@attrs.define
+class TurnCounts:
+    """What the turns of a runtime have done."""
+
+    turns: int = 0
+    """Turns that have ended."""
+    failed_turns: int = 0
+    """Of those the ones that crashed, whose sink kept refusing, or that another owner took over."""
+    emissions: int = 0
+    """Messages that the sink has taken."""
+    retries: int = 0
+    """How often a message was handed to the sink again."""
+    conflated: int = 0
+    """States that were superseded before the sink got to them."""
+    waiting: int = 0
+    """Emissions that wait for the sink now."""
+
+    def add(self, actor: TurnActor) -> None:
+        """Add what one turn has done."""
+        outbox = actor.machine.outbox
+        self.emissions += actor.delivered
+        self.retries += actor.retries
+        self.conflated += outbox.conflated
+        self.waiting += len(outbox)
 
 
 class Runtime:
@@ -75,8 +102,10 @@ class Runtime:
         grace: float,
         timestamps: Timestamps,
         event_ids: EventIds,
+        raw: RawLog | None,
     ) -> None:
         self._on_emit = on_emit
+        self._raw = raw
         self._options = options
         self._max_turns = max_turns
         self._grace = grace
@@ -85,9 +114,11 @@ class Runtime:
         self._on_end = self._turn_ended  # one bound method for all turns
         self._pace = Pace()
         self._open: dict[str, Turn] = {}
+        self._conversations: dict[str, Conversation] = {}
         self._turns: trio.Nursery | None = None
         self._closing = trio.Event()
         self._expiry = DeadlineKeeper()
+        self._ended = TurnCounts()
         self.undelivered: dict[str, int] = {}
         """After shutdown: how many emissions and events of which turns did not reach the sink."""
 
@@ -96,11 +127,19 @@ class Runtime:
         *,
         turn_id: str,
         thread_id: str,
+        run_id: str | None = None,
         options: TurnOptions | None = None,
         sink: Sink | None = None,
         timestamps: Timestamps | None = None,
+        event_ids: EventIds | None = None,
+        resume: Recovered | None = None,
+        age: float = 0.0,
     ) -> Turn:
         """Open a turn; use it as `async with runtime.open_turn(...) as turn`.
+
+        `run_id` names its events in the raw log, if there is one; the turn's own id unless given.
+        `resume` is a turn that had another owner before: it goes on where that one stopped, with what readers are
+        still owed first, under options of its own. `age` is how many seconds of its deadline are spent already.
 
         Raises ValueError for an id that is empty or open already, TooManyTurnsError at the runtime's limit, and
         ClosedError when the runtime has been closed.
@@ -111,18 +150,23 @@ class Runtime:
             raise ValueError(f"turn_id and thread_id must not be empty: {turn_id!r}, {thread_id!r}")
         if turn_id in self._open:
             raise ValueError(f"turn {turn_id} is open already")
+        if resume is not None and (turn_id, thread_id) != (resume.turn_id, resume.thread_id):
+            raise ValueError(f"turn {turn_id} cannot resume turn {resume.turn_id} of thread {resume.thread_id}")
         if len(self._open) >= self._max_turns:
             raise TooManyTurnsError(f"{self._max_turns} turns are open; turn {turn_id} was not opened")
         actor = TurnActor(
             turn_id,
             thread_id,
-            options or self._options,
+            (options or self._options) if resume is None else resume.options,
             self._on_emit if sink is None else on_emit_of(sink),
             timestamps=timestamps or self._timestamps,
-            event_ids=self._event_ids,
+            event_ids=event_ids or self._event_ids,
             on_end=self._on_end,
+            resume=resume,
+            age=age,
         )
-        turn = self._open[turn_id] = Turn(actor, self._pace, grace=self._grace)
+        gate = None if self._raw is None else RawGate(self._raw, turn_id, run_id or turn_id, actor.retry_policy)
+        turn = self._open[turn_id] = Turn(actor, self._pace, grace=self._grace, gate=gate)
         self._expiry.watch(actor)
         self._turns.start_soon(actor.run, name=f"turn {turn_id}")
         return turn
@@ -155,10 +199,55 @@ class Runtime:
                     on_invalid(exc)
         return turn.snapshot()
 
+    def open_conversation(
+        self,
+        *,
+        thread_id: str,
+        options: ConversationOptions | None = None,
+        callbacks: ConversationCallbacks | None = None,
+        saved: SavedConversation | None = None,
+    ) -> Conversation:
+        """Open a conversation; use it as `async with runtime.open_conversation(...) as conversation`.
+
+        `saved` is what an earlier one was saved as. Raises ValueError for a thread id that is empty or open already,
+        TooManyTurnsError at the runtime's limit, and ClosedError when the runtime has been closed.
+        """
+        if self._turns is None or self._closing.is_set():
+            raise ClosedError(f"the runtime is closed; conversation {thread_id} was not opened")
+        if not thread_id:
+            raise ValueError("thread_id must not be empty")
+        if thread_id in self._conversations:
+            raise ValueError(f"conversation {thread_id} is open already")
+        if len(self._conversations) >= self._max_turns:
+            raise TooManyTurnsError(f"{self._max_turns} conversations are open; {thread_id} was not opened")
+        actor = ConversationActor(
+            thread_id,
+            options or ConversationOptions(),
+            callbacks or ConversationCallbacks(),
+            saved or SavedConversation(),
+            on_end=self._conversation_ended,
+        )
+        conversation = self._conversations[thread_id] = Conversation(actor)
+        self._turns.start_soon(actor.run, name=f"conversation {thread_id}")
+        return conversation
+
     @property
     def open_turns(self) -> tuple[str, ...]:
         """The ids of the turns that are open."""
         return tuple(self._open)
+
+    @property
+    def counts(self) -> "TurnCounts":
+        """What all turns have done so far, the open ones included. Costs a look at each open turn."""
+        counts = attrs.evolve(self._ended)
+        for turn in self._open.values():
+            counts.add(turn.actor)
+        return counts
+
+    @property
+    def open_conversations(self) -> tuple[str, ...]:
+        """The thread ids of the conversations that are open."""
+        return tuple(self._conversations)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Be the task that owns the turns. `open_runtime` starts it."""
@@ -172,17 +261,37 @@ class Runtime:
 
     async def shut_down(self) -> None:
         """Close all turns and wait for them, at most the grace time; then cancel what is left."""
-        turns = list(self._open.values())
+        turns, conversations = list(self._open.values()), list(self._conversations.values())
         self._closing.set()
         with trio.move_on_after(self._grace, shield=True):
             async with trio.open_nursery() as enders:
                 for turn in turns:
                     enders.start_soon(turn.end)
+                for conversation in conversations:
+                    enders.start_soon(conversation.end)
         for turn in turns:
             turn.cancel()
+        for conversation in conversations:
+            conversation.cancel()
 
     def _turn_ended(self, actor: TurnActor) -> None:
-        del self._open[actor.turn_id]
+        turn = self._open.pop(actor.turn_id)
+        if turn.gate is not None and self._turns is not None and actor.fold.has_ended:
+            self._turns.start_soon(self._expire_raw, turn.gate.run_id, name=f"expiry of run {turn.gate.run_id}")
+        self._ended.add(actor)
+        self._ended.turns += 1
+        self._ended.failed_turns += actor.failure is not None
         self._expiry.forget(actor)
         if self._closing.is_set() and actor.undelivered:
             self.undelivered[actor.turn_id] = actor.undelivered
+
+    async def _expire_raw(self, run_id: str) -> None:
+        """Let the raw events of an ended turn go in their time, whatever ended it; not worth more than one try."""
+        if self._raw is not None:
+            try:
+                await self._raw.expire_events(run_id)
+            except TurnwireError as exc:
+                log.warning("run %s will not expire: %s", run_id, exc)
+
+    def _conversation_ended(self, actor: ConversationActor) -> None:
+        del self._conversations[actor.thread_id]

@@ -1,7 +1,8 @@
 """Streams kept with their timing: a recorder that writes JSON lines, and a player that gives them back in time.
 
-A line is `{"at": seconds since the first, "event": {...}}`, of provider events or of StreamEvents. A file of bare
-StreamEvents is a recording too: their timestamps are its timing.
+A line is `{"at": seconds since the first, "event": {...}}`, of provider events, of StreamEvents, or of a conversation:
+AG-UI events and what the client said between them. A file of bare StreamEvents or AG-UI events is a recording too:
+their timestamps are its timing.
 
 The player waits with `trio.sleep_until`, so under a virtual clock an hour's stream plays at once, in order and with
 all its stalls.
@@ -12,11 +13,23 @@ from contextlib import aclosing, contextmanager
 from importlib import resources
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias, TypeVar
+from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
 
 import attrs
 import trio
 
+from turnwire.messages.agui import AguiEvent
+from turnwire.messages.agui_client import (
+    CLIENT_LINES,
+    ClientApproval,
+    ClientMessage,
+    ClientStreamEnd,
+    ClientToolResult,
+    ConversationLine,
+    structure_line,
+    unstructure_line,
+)
+from turnwire.messages.agui_codec import EVENT_TYPES
 from turnwire.messages.event_codec import structure_event, unstructure_event
 from turnwire.messages.events import StreamEvent
 from turnwire.messages.json_text import dump_json, parse_json
@@ -26,7 +39,7 @@ from turnwire.runtime.providers.pieces import as_event
 DEMO_STREAM = "demo_stream.jsonl"
 """The bundled recording: one turn with reasoning, a tool call and a long answer."""
 
-Event: TypeAlias = StreamEvent | JsonObject
+Event: TypeAlias = StreamEvent | ConversationLine | JsonObject
 _T = TypeVar("_T")
 
 
@@ -46,10 +59,15 @@ class Recorder:
         self._began: float | None = None
 
     def write(self, event: object) -> None:
-        """Add one event: a StreamEvent, a decoded provider event, or an SDK's event object."""
+        """Add one event: a StreamEvent, an AG-UI event, a client's line, a provider's event decoded or as an object."""
         now = trio.current_time()
         self._began = now if self._began is None else self._began
-        wire = unstructure_event(event) if isinstance(event, StreamEvent) else as_event(event)
+        if isinstance(event, StreamEvent):
+            wire: object = unstructure_event(event)
+        elif isinstance(event, _OF_CONVERSATIONS):
+            wire = unstructure_line(cast("ConversationLine", event))
+        else:
+            wire = as_event(event)
         self._file.write(dump_json({"at": round(now - self._began, 6), "event": wire}) + b"\n")
 
 
@@ -116,14 +134,43 @@ async def play_turn(recording: Iterable[Recorded], *, speed: float | None = 1.0)
                 yield event
 
 
+async def play_conversation(
+    recording: Iterable[Recorded], *, speed: float | None = 1.0
+) -> AsyncGenerator[ConversationLine, None]:
+    """Play a recording of a conversation, to be given to `send_line`; StreamEvents in it are passed over."""
+    async with aclosing(play(recording, speed=speed)) as events:
+        async for event in events:
+            if isinstance(event, _OF_CONVERSATIONS):
+                yield event
+            elif not isinstance(event, StreamEvent):
+                yield structure_line(event)  # of a type that nobody knew when it was read: counted, not lost
+
+
+_OF_CONVERSATIONS = (AguiEvent, ClientToolResult, ClientApproval, ClientMessage, ClientStreamEnd)
+
+
 def _read_line(document: Any) -> Recorded:
     if not is_object(document):
         raise ValueError("expected an object")
-    if "payload" in document and "event_id" in document:
-        event = structure_event(document)
-        return Recorded(at=event.timestamp / 1000, event=event)
+    if "at" not in document:
+        return _read_bare(document)
     at, wire = document.get("at"), document.get("event")
     if not isinstance(at, int | float) or not is_object(wire):
         raise ValueError('expected {"at": seconds, "event": {...}} or a StreamEvent')
-    is_ours = "payload" in wire and "event_id" in wire
-    return Recorded(at=float(at), event=structure_event(wire) if is_ours else wire)
+    return Recorded(at=float(at), event=_read_event(wire) or wire)
+
+
+def _read_bare(document: JsonObject) -> Recorded:
+    event = _read_event(document)
+    if event is None:
+        raise ValueError('expected {"at": seconds, "event": {...}}, a StreamEvent or an AG-UI event')
+    timestamp = getattr(event, "timestamp", None)
+    return Recorded(at=(timestamp or 0) / 1000, event=event)
+
+
+def _read_event(wire: JsonObject) -> StreamEvent | ConversationLine | None:
+    """Make an event of ours of it; None if it is a provider's."""
+    if "payload" in wire and "event_id" in wire:
+        return structure_event(wire)
+    tag = wire.get("type")
+    return structure_line(wire) if tag in EVENT_TYPES or tag in CLIENT_LINES else None

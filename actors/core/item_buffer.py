@@ -167,6 +167,12 @@ class ItemBuffer:
             self.limit = self._gradient.limit(self.batch_index)
         return text
 
+    def restart(self, now: float) -> None:
+        """Let its times run from now, as if all text not yet emitted had just come."""
+        self._touched = now
+        self._since = now if self.has_news else inf
+        self.moved = False
+
     def give_up_half(self) -> None:
         """Put U+FFFD in place of a half that will never be joined: the item has come to its end."""
         if self._half:

@@ -86,6 +86,9 @@ class TurnOptions:
     """A larger event is an InvalidEventError."""
     channel_size: int = attrs.field(default=256, validator=_whole(1))
     """So many events may wait in the turn's channel before `send` waits."""
+    repeat_window: int | None = attrs.field(default=64, validator=_whole(0, none=True))
+    """So many of the last event ids are remembered, to tell a repeated event; None: all of the turn's, for turns that
+    are read from a log, whose writer appends its tail again after a lost connection."""
 
     @property
     def gradient(self) -> Gradient:

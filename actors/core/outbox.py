@@ -80,6 +80,11 @@ class Outbox:
         return not self._waiting and self._flying is None
 
     @property
+    def outputs(self) -> tuple[Output, ...]:
+        """What waits, oldest first, the one in flight not counted."""
+        return tuple(emission.output for emission in self._waiting.values())
+
+    @property
     def is_behind(self) -> bool:
         """Is the sink behind, so that only the newest states wait?"""
         return self._behind

@@ -123,7 +123,7 @@ class TurnItems:
         elif item.units + len(text) > self._enough and self._is_too_large(item, text):
             self._end_too_large(item, now)
         else:
-            if item.append(text, now=now) and not item.held:
+            if item.append(text, now=now) and not item.held and item.has_news:  # half a pair alone is no news
                 self.emit(item, now)
             if item.moved:
                 self._watch(item)
@@ -163,22 +163,25 @@ class TurnItems:
         """Drop an item, or an open call, as if it had not begun."""
         error = ErrorInfo(code="ITEM_CANCELLED", message="the item was cancelled")
         if (item := self.live.get(item_id)) is not None:
-            if self._options.emit_cancelled and item.shown:
+            seen = item.shown and not self._outbox.withdraw_create(item_id)
+            if self._options.emit_cancelled and seen:
                 self._end_with_error(item, error, now)
             else:
-                self._outbox.withdraw_create(item_id)
                 self._release(item)
         elif item_id in self._ended_ids:
             count(self._counts, "ended_items")
         elif (call := self._close_call(item_id)) is not None:
-            if self._options.emit_cancelled:
+            seen = not self._outbox.withdraw_create(call.item_id)
+            if self._options.emit_cancelled and seen:
                 self._add(self._voice.call_failed(call, error), now)
-            else:
-                self._outbox.withdraw_create(call.item_id)
         else:
             count(self._counts, "unknown_items")
 
     # For the turn
+
+    def has_ended(self, item_id: str) -> bool:
+        """Has this item had its end, so that nothing more can come of it?"""
+        return item_id in self._ended_ids
 
     def deadline(self, item: ItemBuffer) -> float:
         """When this item's timeout is due; inf if none runs."""

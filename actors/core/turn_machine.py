@@ -9,6 +9,7 @@ The rules are R1 to R19 of the specification; those of the single items stand in
 """
 
 import logging
+import sys
 from heapq import heapify, heappop, heappush
 from math import inf
 from typing import cast
@@ -38,27 +39,27 @@ from turnwire.messages.outputs import TurnComplete, TurnError, TurnStarted, Turn
 
 log = logging.getLogger("turnwire.turn")
 
-REPEAT_WINDOW = 64
-"""So many of the last event ids are remembered, to tell a repeated event (R17)."""
-
 
 class TurnMachine:
     """The rules of one turn, holding every byte of it that matters."""
 
-    __slots__ = ("_recent", "_started", "_usage", "_voice", "counts", "ended", "items", "outbox")
+    __slots__ = ("_recent", "_started", "_usage", "_voice", "_window", "counts", "ended", "items", "outbox")
 
-    def __init__(self, turn_id: str, thread_id: str, options: TurnOptions) -> None:
+    def __init__(self, turn_id: str, thread_id: str, options: TurnOptions, outbox: Outbox | None = None) -> None:
         self.counts: Counts = {}
         self.ended = False
-        self.outbox = Outbox(
-            limit=options.outbox_limit,
-            patience=options.patience,
-            hard_limit=options.max_waiting,
-            hard_bytes=options.max_waiting_bytes,
-        )
+        if outbox is None:
+            outbox = Outbox(
+                limit=options.outbox_limit,
+                patience=options.patience,
+                hard_limit=options.max_waiting,
+                hard_bytes=options.max_waiting_bytes,
+            )
+        self.outbox = outbox
         self._voice = TurnVoice(turn_id, thread_id)
         self.items = TurnItems(options, self.outbox, self._voice, self.counts)
-        self._recent: dict[str, None] = {}  # a dict keeps the order in which its keys came
+        self._recent: dict[str, None] = {}  # event ids (R17); a dict keeps the order in which its keys came
+        self._window = sys.maxsize if options.repeat_window is None else options.repeat_window
         self._started = False
         self._usage: Usage | None = None
 
@@ -79,7 +80,7 @@ class TurnMachine:
                 return
         else:
             recent[event_id] = None
-            if len(recent) > REPEAT_WINDOW:
+            if len(recent) > self._window:
                 del recent[next(iter(recent))]
         items.delta(item_id, text, now)
 
@@ -95,7 +96,7 @@ class TurnMachine:
             count(self.counts, "repeated_events")
             return False
         recent[event_id] = None
-        if len(recent) > REPEAT_WINDOW:
+        if len(recent) > self._window:
             del recent[next(iter(recent))]
         return True
 

@@ -23,6 +23,14 @@ _KINDS: dict[str, BlockKind] = {
 }
 
 
+_CALL_FRAME = frozenset({"type", "id", "name", "input"})
+
+
+def call_extra(content: JsonObject) -> dict[str, Any]:
+    """Give what a call's block says beside its id, name and input, such as who called: it goes back as it is."""
+    return {key: value for key, value in content.items() if key not in _CALL_FRAME and value is not None}
+
+
 def kind_of(content: JsonObject) -> BlockKind:
     """Tell what kind of block this is. Results of server tools are many, and known by how they are named (C17)."""
     name = text_at(content, "type")

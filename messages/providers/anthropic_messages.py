@@ -12,7 +12,7 @@ from typing import Any, ClassVar, cast
 
 from turnwire.messages.events import Heartbeat
 from turnwire.messages.providers.adapter import Adapter
-from turnwire.messages.providers.anthropic_blocks import Block, kind_of, stop_block
+from turnwire.messages.providers.anthropic_blocks import Block, call_extra, kind_of, stop_block
 from turnwire.messages.providers.endings import (
     ANTHROPIC_STOP_REASONS,
     CUT_SHORT,
@@ -150,7 +150,10 @@ class AnthropicMessages(Adapter):
         if kind == "thinking":
             return notice("reasoning")
         if kind == "call":
-            return start(notice("function_call", call_id, name=name, call_id=call_id))
+            item = notice("function_call", call_id, name=name, call_id=call_id)
+            if extra := call_extra(content):
+                item.native = {"block": extra}
+            return start(item)
         if kind == "server_call" and self._show_server_tools:
             item = notice("function_call", call_id, name=name, call_id=call_id)
             item.origin = "provider"

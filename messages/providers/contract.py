@@ -1,6 +1,7 @@
-"""The contract of a StreamEvent stream (C1 to C6), as a checker that names the first event that breaks it.
+"""The contract of a StreamEvent stream (C1 to C17), as a checker that names the first event that breaks it.
 
-For the tests of anybody who writes an adapter: `check_contract(events)` is silent or raises `ContractError`.
+For the tests of anybody who writes an adapter: `check_contract(events)` is silent or raises `ContractError`. Here
+stands the order of the events (C1, C3 to C6); what each of them may say is in messages/providers/contract_payloads.py.
 """
 
 from collections.abc import Iterable
@@ -22,6 +23,7 @@ from turnwire.messages.events import (
     StreamEvent,
     TurnAbortedByUser,
 )
+from turnwire.messages.providers.contract_payloads import BreachError, PayloadRules
 
 
 class ContractError(AssertionError):
@@ -32,6 +34,7 @@ class ContractError(AssertionError):
         self.position = position
         """Where in the stream, from 0; its length if something is missing at the end."""
         self.event_id = event_id
+        """Which event; one of AG-UI has no id of its own, so its type and the ids it names."""
         where = f"event {position} ({event_id})" if event_id else "the end"
         super().__init__(f"{rule}: {where}: {problem}")
 
@@ -56,6 +59,7 @@ class ContractChecker:
         self._event_ids: set[str] = set()
         self._open: dict[str, list[str]] = {}
         self._closed: set[str] = set()
+        self._payloads = PayloadRules(continued=continued)
 
     def push(self, event: StreamEvent) -> None:
         """Take the next event. Raises ContractError if it may not come here, InvalidEventError if it is malformed."""
@@ -84,6 +88,10 @@ class ContractChecker:
                 self._ended = True
             case _:
                 pass
+        try:
+            self._payloads.check(payload, self._run_id)
+        except BreachError as breach:
+            raise ContractError(breach.rule, self._position, self._event_id, breach.problem) from None
 
     def end(self) -> None:
         """Take the end of the stream. Raises ContractError if something is missing."""

@@ -18,6 +18,7 @@ from turnwire.messages.events import (
     FinalReasoning,
     ItemCancelled,
     ItemDone,
+    Json,
     StreamEvent,
 )
 from turnwire.messages.json_text import parse_json
@@ -47,7 +48,7 @@ def anthropic_messages(items: Iterable[FinalItem]) -> list[dict[str, Any]]:
     """Give the items as messages of the Messages API; neighbours of one role share a message."""
     messages: list[dict[str, Any]] = []
     for item in items:
-        role, blocks = _anthropic_blocks(item, _data_of(item, "anthropic-messages"))
+        role, blocks = _anthropic_blocks(item, data_of(item.provider_data, "anthropic-messages"))
         if not blocks:
             continue
         if messages and messages[-1]["role"] == role:
@@ -59,33 +60,53 @@ def anthropic_messages(items: Iterable[FinalItem]) -> list[dict[str, Any]]:
 
 def responses_input(items: Iterable[FinalItem]) -> list[dict[str, Any]]:
     """Give the items as input items of the Responses API."""
-    return [entry for item in items for entry in _response_items(item, _data_of(item, "openai-responses"))]
+    entries = [
+        entry for item in items for entry in _response_items(item, data_of(item.provider_data, "openai-responses"))
+    ]
+    return match_outputs(entries)
+
+
+def match_outputs(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give the outputs of custom tools their own type: each kind of call takes its own kind of answer."""
+    custom = {entry.get("call_id") for entry in entries if entry.get("type") == "custom_tool_call"}
+    return [
+        {**entry, "type": "custom_tool_call_output"}
+        if entry.get("type") == "function_call_output" and entry.get("call_id") in custom
+        else entry
+        for entry in entries
+    ]
 
 
 def chat_messages(items: Iterable[FinalItem]) -> list[dict[str, Any]]:
     """Give the items as messages of Chat Completions; text and calls of one response share a message."""
     messages: list[dict[str, Any]] = []
     for item in items:
-        data = _data_of(item, "openai-chat")
+        data = data_of(item.provider_data, "openai-chat")
         match item:
             case FinalFunctionCallOutput(origin=origin) if origin != "provider":
-                messages.append({"role": "tool", "tool_call_id": item.call_id, "content": item.output})
+                content = data.get("content", item.output)
+                messages.append({"role": "tool", "tool_call_id": item.call_id, "content": content})
             case FinalMessage(origin="user" | "system" as role):
                 messages.append({"role": role, "content": item.content})
             case FinalMessage():
-                message = _assistant(messages, data)
-                message["content"] = message.get("content", "") + item.content
+                _add_text(_assistant(messages, data), data.get("content_part", item.content))
             case FinalReasoning():
-                _assistant(messages, data)
+                if data:
+                    _assistant(messages, data)
             case FinalFunctionCall(origin=origin) if origin != "provider":
                 message = _assistant(messages, data)
-                extra = {"extra_content": data["extra_content"]} if "extra_content" in data else {}
-                function = {"name": item.name, "arguments": item.arguments or "{}"}
-                call = {"id": item.call_id, "type": "function", "function": function, **extra}
-                message.setdefault("tool_calls", []).append(call)
+                message.setdefault("tool_calls", []).append(data.get("call") or _chat_call(item, data))
             case _:
                 pass
-    return [message for message in messages if len(message) > 1]
+    for message in messages:
+        if message["role"] == "assistant" and "tool_calls" not in message:
+            message.setdefault("content", "")  # sealed reasoning and nothing else; content is demanded
+    return messages
+
+
+def data_of(data: Json, data_format: str) -> JsonObject:
+    """Give provider data if this format has sealed it; another provider's is not ours to open."""
+    return data if is_object(data) and data.get("format") == data_format else NOTHING
 
 
 def _is_from_our_side(item: FinalItem) -> bool:
@@ -96,11 +117,6 @@ def _is_from_our_side(item: FinalItem) -> bool:
             return origin != "provider"
         case _:
             return False
-
-
-def _data_of(item: FinalItem, data_format: str) -> JsonObject:
-    data = item.provider_data
-    return data if is_object(data) and data.get("format") == data_format else NOTHING
 
 
 # Anthropic
@@ -120,11 +136,11 @@ def _anthropic_blocks(item: FinalItem, data: JsonObject) -> tuple[str, list[Any]
             return "assistant", [*before, *native]
         case FinalFunctionCall():
             call = {"type": "tool_use", "id": item.call_id, "name": item.name, "input": _input_of(item)}
-            return "assistant", [*before, call]
+            return "assistant", [*before, {**call, **object_at(data, "block")}]
         case FinalFunctionCallOutput():
             failed = {"is_error": True} if item.success is False else {}
             result = {"type": "tool_result", "tool_use_id": item.call_id, "content": item.output, **failed}
-            return "user", [result]
+            return "user", [{**result, **object_at(data, "block")}]
         case _:
             return "assistant", []
 
@@ -155,9 +171,12 @@ def _input_of(item: FinalFunctionCall) -> Mapping[str, Any]:
 def _response_items(item: FinalItem, data: JsonObject) -> list[dict[str, Any]]:
     before, native = list_at(data, "before"), object_at(data, "item")
     match item:
-        case FinalMessage(origin="agent"):
+        case FinalMessage(origin="agent") if "id" in native:
             content = [{"type": "output_text", "text": item.content, "annotations": item.annotations or []}]
-            return [*before, {"type": "message", "role": "assistant", "content": content, **native}]
+            message = {"type": "message", "role": "assistant", "status": "completed", "content": content}
+            return [*before, {**message, **native}]
+        case FinalMessage(origin="agent"):  # of another provider: its annotations would not be understood
+            return [*before, {"type": "message", "role": "assistant", "content": item.content, **native}]
         case FinalMessage():
             return [{"type": "message", "role": item.origin, "content": item.content}]
         case FinalReasoning():
@@ -172,7 +191,8 @@ def _response_items(item: FinalItem, data: JsonObject) -> list[dict[str, Any]]:
             call = {"type": "function_call", "call_id": item.call_id, "name": item.name, "arguments": arguments}
             return [*before, {**call, **native}]
         case FinalFunctionCallOutput():
-            return [{"type": "function_call_output", "call_id": item.call_id, "output": item.output}]
+            result = {"type": "function_call_output", "call_id": item.call_id, "output": item.output}
+            return [{**result, **native}]
         case _:
             return []
 
@@ -190,3 +210,20 @@ def _assistant(messages: list[dict[str, Any]], data: JsonObject) -> dict[str, An
     if details:
         message.setdefault("reasoning_details", []).extend(details)
     return message
+
+
+def _chat_call(item: FinalFunctionCall, data: JsonObject) -> dict[str, Any]:
+    extra = {"extra_content": data["extra_content"]} if "extra_content" in data else {}
+    function = {"name": item.name, "arguments": item.arguments or "{}"}
+    return {"id": item.call_id, "type": "function", "function": function, **extra}
+
+
+def _add_text(message: dict[str, Any], text: Json) -> None:
+    """Add a text to an assistant's message: one is a plain string, several are a list, and stay apart."""
+    if "content" not in message and isinstance(text, str):
+        message["content"] = text
+        return
+    parts = list_at(message, "content")
+    if isinstance(message.get("content"), str):
+        parts = [{"type": "text", "text": message["content"]}]
+    message["content"] = [*parts, {"type": "text", "text": text} if isinstance(text, str) else text]

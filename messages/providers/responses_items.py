@@ -112,6 +112,8 @@ def native_part(kind: SlotKind, payload: JsonObject) -> dict[str, Any]:
             kept = {key: payload[key] for key in ("id", "phase", "namespace") if payload.get(key) is not None}
             if kind == "custom_call":
                 kept["type"] = "custom_tool_call"
+            elif kind == "message" and is_refusal(payload):
+                kept["content"] = list_at(payload, "content")  # our text does not say that it refuses
             return {"item": kept} if kept else {}
         case _:
             return {}

@@ -205,7 +205,11 @@ class Transcript:
         match item.kind:
             case "message":
                 return FinalMessage(
-                    id=item.item_id, content=text, annotations=item.annotations or None, provider_data=data
+                    id=item.item_id,
+                    content=text,
+                    origin="system" if item.origin == "system" else "agent",
+                    annotations=item.annotations or None,
+                    provider_data=data,
                 )
             case "reasoning":
                 return FinalReasoning(id=item.item_id, content=text, provider_data=data)

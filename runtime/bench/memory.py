@@ -43,7 +43,7 @@ async def _open_turns(turns: int) -> float | None:
                     await turn.send(mine[number])
             await trio.testing.wait_all_tasks_blocked()
             gc.collect()
-            sizes.append(_resident())
+            sizes.append(resident())
         for turn in opened:
             turn.cancel()
     before, after = sizes
@@ -54,7 +54,7 @@ async def _ignore(message: StreamMessage) -> None:
     pass
 
 
-def _resident() -> int | None:
+def resident() -> int | None:
     """Bytes of memory in use by this process; None on systems without /proc."""
     status = Path("/proc/self/statm")
     return int(status.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if status.exists() else None

@@ -10,22 +10,26 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import attrs
+from redis.exceptions import RedisError
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 from turnwire.messages.json_text import dump_json
 from turnwire.runtime.bench.adapters import AdapterCost, measure_adapters
+from turnwire.runtime.bench.conversation import LOADS, ConversationCosts, measure_conversations
 from turnwire.runtime.bench.growth import LENGTHS, GrowthRow, measure_growth
 from turnwire.runtime.bench.latency import PER_SECOND, TURNS, Latency, measure_latency
 from turnwire.runtime.bench.memory import measure_memory
 from turnwire.runtime.bench.pipeline import SHAPES, PipelineRow, measure
+from turnwire.runtime.bench.redis_section import RedisResults, as_json, measure_redis
+from turnwire.runtime.cli.bench_redis import print_redis
 
 NAME = "bench"
 SUMMARY = "measure this machine: the table of the README, with ratios against the floor"
 EXAMPLE = "turnwire bench --repeats 1 --only pipeline"
 
-SECTIONS = ("pipeline", "memory", "latency", "growth", "adapters")
+SECTIONS = ("pipeline", "memory", "latency", "growth", "adapters", "conversation")
 Tick: TypeAlias = Callable[[], None]
 
 
@@ -34,6 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="runs per line; the best counts (3)")
     parser.add_argument("--only", choices=SECTIONS, action="append", help="just this section; may be repeated")
+    parser.add_argument(
+        "--redis",
+        nargs="?",
+        const="",
+        metavar="URL",
+        help="measure the path to Redis instead: at this server (its own keys are removed), or at one started for it",
+    )
 
 
 @attrs.define
@@ -45,16 +56,25 @@ class Results:
     latency: Latency | None = None
     growth: list[GrowthRow] = attrs.field(factory=list)
     adapters: list[AdapterCost] = attrs.field(factory=list)
+    redis: RedisResults | None = None
+    conversation: ConversationCosts | None = None
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
-    sections = args.only or SECTIONS
+    sections = args.only or (SECTIONS if args.redis is None else ())
     if args.repeats < 1:
         print("turnwire bench: --repeats must be 1 or more", file=sys.stderr)
         return 2
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         results = _measure(sections, args.repeats, progress)
+        if args.redis is not None:
+            with _bar(progress, "Redis", args.repeats + 3) as tick:
+                try:
+                    results.redis = measure_redis(args.redis, repeats=args.repeats, progress=tick)
+                except (RuntimeError, ValueError, RedisError) as exc:
+                    print(f"turnwire bench: {exc}", file=sys.stderr)
+                    return 2
     if args.json:
         print(dump_json(_as_json(results)).decode())
     else:
@@ -76,6 +96,9 @@ def _measure(sections: Iterable[str], repeats: int, progress: Progress) -> Resul
             results.growth = list(measure_growth(repeats=repeats, progress=tick))
     if "adapters" in sections:
         results.adapters = list(measure_adapters())
+    if "conversation" in sections:
+        with _bar(progress, "conversations", sum(len(load.sizes) for load in LOADS)) as tick:
+            results.conversation = measure_conversations(loads=LOADS, repeats=repeats, progress=tick)
     return results
 
 
@@ -95,8 +118,12 @@ class _bar:  # noqa: N801  # used like a function
 
 def _as_json(results: Results) -> dict[str, Any]:
     document = attrs.asdict(results)
+    document["redis"] = None if results.redis is None else as_json(results.redis)
     for row, fields in zip(results.pipeline, document["pipeline"], strict=True):
         fields["ratio"] = row.ratio
+    if results.conversation is not None:
+        for line, fields in zip(results.conversation.rows, document["conversation"]["rows"], strict=True):
+            fields["ratio"] = line.ratio
     return {**document, "bytes_per_open_turn": document.pop("memory")}
 
 
@@ -127,3 +154,22 @@ def _print(results: Results) -> None:
             faster = "" if cost.ratio is None else f"{cost.ratio:.0f}"
             table.add_row(cost.provider, cost.content, f"{cost.deltas:,}", f"{cost.us_per_event:.2f}", sdk, faster)
         console.print(table)
+    if results.redis is not None:
+        print_redis(results.redis, console)
+    if results.conversation is not None:
+        _print_conversation(console, results.conversation)
+
+
+def _print_conversation(console: Console, costs: ConversationCosts) -> None:
+    table = Table(
+        "conversation", "size", "µs/event", "× the first", "unread", "@tanstack/ai", "× its first", "× ours",
+        title="AG-UI events → UIMessages",
+    )  # fmt: skip
+    for row in costs.rows:
+        others = (row.tanstack_us, row.tanstack_growth, row.ratio)
+        told = ("" if number is None else f"{number:.1f}" for number in others)
+        ours = (f"{row.us_per_event:.2f}", f"{row.growth:.2f}", f"{row.us_unread:.2f}")
+        table.add_row(row.name, f"{row.size:,}", *ours, *told)
+    console.print(table)
+    if costs.note is not None:
+        console.print(costs.note)

@@ -33,7 +33,7 @@ async def test_below_the_limit_everything_is_delivered_as_it_was_made(autojump_c
         for _ in range(60):
             await turn.send(delta("m", "x" * 2000))  # each crosses a threshold for a while
         await trio.sleep(100)
-        made = turn._actor.machine.outbox.made
+        made = turn.actor.machine.outbox.made
         sink.gate.set()
     assert made < 64
     assert len(sink.outputs) in (made, made + 1)  # one more if closing had text left to flush
@@ -79,7 +79,7 @@ async def test_past_the_patience_only_the_newest_states_wait(autojump_clock: Moc
             await turn.send(delta("m", f"{number:08}"))
         assert trio.current_time() == 0.25
         await wait_all_tasks_blocked()
-        assert len(turn._actor.machine.outbox) == 1
+        assert len(turn.actor.machine.outbox) == 1
         sink.gate.set()
     # The create was in flight and left alone; all that was superseded is one update.
     assert [output.status for output in sink.outputs if isinstance(output, Message)] == ["create", "update"]
@@ -100,7 +100,7 @@ async def test_a_hundred_thousand_deltas_while_the_sink_hangs_for_a_minute(autoj
         open_runtime(sink=sink) as runtime,
         runtime.open_turn(turn_id=TURN, thread_id=THREAD, options=endless) as turn,
     ):
-        outbox = turn._actor.machine.outbox
+        outbox = turn.actor.machine.outbox
         await turn.send(started())
         for item in range(items):
             await turn.send(begin(f"m{item}"))
@@ -151,7 +151,7 @@ async def test_past_the_hard_limit_send_waits_and_nothing_is_lost(autojump_clock
         async with trio.open_nursery() as nursery:
             nursery.start_soon(produce)
             await trio.sleep(1000)
-            sent_while_shut, waiting = sent, len(turn._actor.machine.outbox)
+            sent_while_shut, waiting = sent, len(turn.actor.machine.outbox)
             sink.gate.set()
     assert sent_while_shut < 20
     assert waiting == 10

@@ -384,16 +384,16 @@ async def test_a_log_is_a_sink(autojump_clock: MockClock) -> None:
     followed: list[str] = []
 
     async def follow() -> None:
-        async for message in log.follow(TURN):
-            followed.append(message.event_id)  # noqa: PERF401  # as they come
+        async for entry in log.follow(TURN):
+            followed.append(entry.message.event_id)  # noqa: PERF401  # as they come
 
     async with open_runtime(sink=log) as runtime, trio.open_nursery() as nursery:
         nursery.start_soon(follow)
         async with runtime.open_turn(turn_id=TURN, thread_id=THREAD) as turn:
             for each in (started(), begin("m"), delta("m", "x" * 44), said("m", "yes"), called("f", "c"), finished()):
                 await turn.send(each)
-        assert log.snapshot(TURN) == turn.snapshot() == await turn.wait_end()
-    assert followed == [message.event_id for message in log.read(TURN)]
+        assert await log.snapshot(TURN) == turn.snapshot() == await turn.wait_end()
+    assert followed == [entry.message.event_id for entry in await log.read(TURN)]
     assert log.turn_ids() == (TURN,)
 
 

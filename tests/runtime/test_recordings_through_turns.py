@@ -11,6 +11,7 @@ from trio.testing import MockClock
 from tests.kit.recordings import RECORDINGS, Recording, adapt, each_recording
 from turnwire.messages import (
     Message,
+    Output,
     Thinking,
     ToolCall,
     TurnComplete,
@@ -28,15 +29,15 @@ def test_every_item_of_a_recorded_turn_ends_closed(recording: Recording) -> None
     events = adapt(recording.provider, recording.events)
     log = MemoryLog()
 
-    async def main() -> None:
+    async def main() -> tuple[Output, ...]:
         async with open_runtime(sink=log) as runtime, runtime.open_turn(turn_id="t", thread_id="th") as turn:
             for event in events:
                 await turn.send(event)
             assert turn.buffers() == {}
             assert turn.counts == {}
+        return await log.outputs("t")
 
-    trio.run(main, clock=MockClock(autojump_threshold=0))
-    outputs = log.outputs("t")
+    outputs = trio.run(main, clock=MockClock(autojump_threshold=0))
     last = {output.item_id: output for output in outputs if isinstance(output, Message | Thinking | ToolCall)}
     for output in last.values():
         assert output.status in ("complete", "error") or isinstance(output, ToolCall)

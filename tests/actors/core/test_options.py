@@ -53,6 +53,7 @@ def test_the_defaults_are_those_of_the_specification() -> None:
         "max_items": 1000,
         "max_event_bytes": 16 * 1024 * 1024,
         "channel_size": 256,
+        "repeat_window": 64,
     }
 
 

@@ -1193,6 +1193,16 @@ def test_r19_an_emission_holds_a_half_back() -> None:
     assert play.flush() == [message("update", "a😀")]
 
 
+def test_r19_half_a_pair_past_a_threshold_does_not_repeat_what_was_said() -> None:
+    """The emission waits for something to say; its threshold stays crossed."""
+    play = Play(batch_gradient=[1])
+    play.start()
+    play.delta("abcd")
+    assert play.wait(1.0) == [message("create", "abcd")]
+    assert play.delta("\ud83d") == []
+    assert play.delta("\ude00") == [message("update", "abcd😀")]
+
+
 def test_r19_a_half_alone_is_no_news() -> None:
     """A half that waits for its partner is not worth a create."""
     play = Play()

@@ -122,15 +122,51 @@ def test_responses_items_come_back_with_their_ids_and_reasoning() -> None:
     items = [
         *items_to_replay(adapt("openai-responses", events)),
         FinalFunctionCallOutput(id="o", call_id="c1", output="42"),
+        FinalFunctionCallOutput(id="p", call_id="c2", output="1 row"),
     ]
     assert responses_input(items) == [
         sealed,
-        {"type": "message", "role": "assistant", "id": "m1", "phase": "commentary",
+        {"type": "message", "role": "assistant", "status": "completed", "id": "m1", "phase": "commentary",
          "content": [{"type": "output_text", "text": "Looking.", "annotations": []}]},
         {"type": "function_call", "id": "f1", "call_id": "c1", "name": "look", "arguments": "{}"},
         {"type": "custom_tool_call", "id": "x1", "call_id": "c2", "name": "sql", "input": "SELECT 1"},
         {"type": "function_call_output", "call_id": "c1", "output": "42"},
+        {"type": "custom_tool_call_output", "call_id": "c2", "output": "1 row"},
     ]  # fmt: skip
+
+
+def test_a_refusal_comes_back_as_one() -> None:
+    """Its text alone would make the model say what it refused to say."""
+    refusal = [{"type": "refusal", "refusal": "No."}]
+    (message,) = replayed("openai-responses", [done(0, "message", id="m1", content=refusal), completed()])
+    assert message["content"] == refusal
+
+
+def test_what_a_call_says_of_its_caller_comes_back() -> None:
+    """Anthropic marks the calls that a program of its own has made."""
+    caller = {"type": "code_execution_20250825", "tool_id": "s1"}
+    events = [message_start(), block_start(0, "tool_use", id="t1", name="look", input={}, caller=caller), block_stop(0),
+              *message_end("tool_use")]  # fmt: skip
+    (message,) = replayed("anthropic-messages", events)
+    assert message["content"] == [{"type": "tool_use", "id": "t1", "name": "look", "input": {}, "caller": caller}]
+
+
+def test_several_texts_of_one_chat_message_stay_apart() -> None:
+    """One is a plain string, which every host takes; two are a list."""
+    first, second = FinalMessage(id="a", content="One."), FinalMessage(id="b", content="Two.")
+    assert chat_messages([first]) == [{"role": "assistant", "content": "One."}]
+    assert chat_messages([first, second]) == [
+        {"role": "assistant", "content": [{"type": "text", "text": "One."}, {"type": "text", "text": "Two."}]}
+    ]
+
+
+def test_sealed_reasoning_alone_still_makes_a_message() -> None:
+    """With the empty content that a message without calls must have; thoughts that nobody sealed make none."""
+    sealed = {"format": "openai-chat", "reasoning_details": [{"type": "reasoning.encrypted", "data": "ZZ"}]}
+    items = [FinalReasoning(id="a", content="Hm"), FinalReasoning(id="b", content="Hm", provider_data=sealed)]
+    assert chat_messages(items) == [
+        {"role": "assistant", "reasoning_details": sealed["reasoning_details"], "content": ""}
+    ]
 
 
 def test_chat_items_of_one_response_share_a_message() -> None:

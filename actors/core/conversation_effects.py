@@ -1,0 +1,223 @@
+"""What each AG-UI event does to a conversation. No clock, no await.
+
+One function for each kind of event, found by a table at the end; an event that has no effect stands there too, so that
+what is ignored is ignored on purpose. The work is done in the rooms next door: text_flow.py, thinking_flow.py,
+tool_desk.py, shared_state.py. Chunks are spelled out by messages/dialects/agui_chunks.py.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from turnwire.actors.core.conversation_scope import ConversationScope
+from turnwire.actors.core.counts import count
+from turnwire.actors.core.shared_state import apply_patch
+from turnwire.actors.core.tool_desk import carry_over
+from turnwire.messages import agui, agui_more
+from turnwire.messages.agui_custom import ApprovalRequested, ToolInputAvailable, read_custom
+from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui_sealed import STEP_DATA, sealed_data
+from turnwire.messages.agui_ui import content_text, ui_messages_of
+from turnwire.messages.errors import RunFailedError
+
+log = logging.getLogger("turnwire.conversation")
+
+
+def apply_event(scope: ConversationScope, event: AnyAguiEvent) -> None:
+    """Take one event in. Raises InvalidEventError, and changes nothing, if it is malformed."""
+    if scope.chunks.open is None:
+        _EFFECTS[type(event)](scope, event)
+        return
+    if isinstance(event, agui.Custom):
+        read_custom(event)  # before it ends what the chunks were about
+    _on_chunk(scope, event)
+
+
+def _on_text_start(scope: ConversationScope, event: agui.TextMessageStart) -> None:
+    if event.role != "assistant":
+        scope.release(event.message_id)
+        scope.held[event.message_id] = (event.role, [], event.timestamp)
+    else:
+        scope.text.begin(event.message_id)
+
+
+def _on_text(scope: ConversationScope, event: agui.TextMessageContent) -> None:
+    if scope.held and event.message_id in scope.held:
+        scope.held[event.message_id][1].append(event.delta)
+        return
+    scope.text.add(event.message_id, event.delta, scope.messages.open or scope.begin_message(event))
+
+
+def _on_text_end(scope: ConversationScope, event: agui.TextMessageEnd) -> None:
+    if event.message_id in scope.held:
+        scope.release(event.message_id)
+        return
+    scope.text.flush()
+    if data := sealed_data(event):
+        scope.text.keep(event.message_id, data, scope.messages.open or scope.begin_message(event))
+
+
+def _on_call_start(scope: ConversationScope, event: agui.ToolCallStart) -> None:
+    if scope.desk.is_known(event.tool_call_id):
+        count(scope.counts, "repeated_tool_call_starts")
+    else:
+        scope.desk.start(event, scope.messages.open or scope.begin_message(event))
+        if data := sealed_data(event):
+            scope.desk.keep(event.tool_call_id, data)
+
+
+def _on_call_args(scope: ConversationScope, event: agui.ToolCallArgs) -> None:
+    scope.desk.extend(event.tool_call_id, event.delta)
+
+
+def _on_call_end(scope: ConversationScope, event: agui.ToolCallEnd) -> None:
+    scope.desk.complete(event.tool_call_id, event.input)
+    data = sealed_data(event)
+    if event.result is not None or event.error is not None:
+        scope.answer(event.tool_call_id, event.result or "", event.error, data)
+    elif data is not None:
+        scope.desk.keep(event.tool_call_id, data)
+
+
+def _on_call_result(scope: ConversationScope, event: agui_more.ToolCallResult) -> None:
+    if event.tool_call_id not in scope.messages.holders:
+        scope.desk.miss("result_for_unknown_call", event.tool_call_id)
+    else:
+        scope.answer(event.tool_call_id, content_text(event.content), event.error, sealed_data(event))
+
+
+def _on_step(scope: ConversationScope, event: agui.StepFinished) -> None:
+    data = sealed_data(event)
+    if event.delta is None and event.content is None and event.signature is None and data is None:
+        return  # a mark of AG-UI 1.0: the step has a name and no thinking
+    message = scope.messages.open or scope.begin_message(event)
+    delta = event.delta
+    if delta is None and event.content is not None:
+        delta = event.content.removeprefix(scope.thinking.text_of(event.step_id))
+    scope.thinking.add(event.step_id, delta or "", message)
+    if event.signature is not None:
+        scope.thinking.seal(event.step_id, "signature", event.signature, message)
+    if data is not None:
+        scope.thinking.seal(event.step_id, STEP_DATA, data, message)
+
+
+def _on_thought(scope: ConversationScope, event: agui_more.ReasoningMessageContent) -> None:
+    scope.thinking.add(event.message_id, event.delta, scope.messages.open or scope.begin_message(event))
+
+
+def _on_encrypted(scope: ConversationScope, event: agui_more.ReasoningEncryptedValue) -> None:
+    message = scope.messages.open
+    if event.subtype == "tool-call" and scope.desk.keep(event.entity_id, {"encryptedValue": event.encrypted_value}):
+        return
+    if message is None:
+        scope.sealed[event.entity_id] = event.encrypted_value  # for the message that may yet come
+    elif event.subtype == "message" and scope.thinking.knows(event.entity_id):
+        scope.thinking.seal(event.entity_id, "encryptedValue", event.encrypted_value, message)
+    else:
+        message.keep(event.entity_id, event.encrypted_value, scope.messages.tick())
+        scope.messages.touch(message)
+        scope.notices.changed = True
+
+
+def _on_chunk(scope: ConversationScope, event: AnyAguiEvent) -> None:
+    """Take in what a chunk stands for, or an event that comes while chunks are open and may end them."""
+    for part in scope.chunks.spell_out(event):
+        _EFFECTS[type(part)](scope, part)
+
+
+def _on_custom(scope: ConversationScope, event: agui.Custom) -> None:
+    callbacks, request = scope.notices.callbacks, read_custom(event)
+    match request:
+        case None:
+            scope.notices.add(callbacks.on_custom_event, event.name, event.data)
+        case ToolInputAvailable():
+            scope.notices.add(callbacks.on_tool_call, request.tool_call_id, request.tool_name, request.input)
+        case ApprovalRequested(tool_call_id=call_id, tool_name=name, input=value, approval=approval):
+            if scope.desk.request_approval(request):
+                scope.notices.add(callbacks.on_approval_request, call_id, name, value, approval.id)
+
+
+def _on_run_finished(scope: ConversationScope, event: agui.RunFinished) -> None:
+    scope.finish_reason = event.finish_reason
+    scope.spend(event.usage)
+    scope.desk.complete_all()
+
+
+def _on_run_error(scope: ConversationScope, event: agui.RunError) -> None:
+    scope.has_failed = True
+    if scope.messages.open is None:
+        scope.begin_message(event)
+    scope.spend(event.usage)
+    scope.notices.add(scope.notices.callbacks.on_error, RunFailedError(event.error.message, event.error.code))
+
+
+def _on_messages(scope: ConversationScope, event: agui_more.MessagesSnapshot) -> None:
+    known = scope.messages.holders
+    scope.text.flush()
+    messages = [carry_over(message, known) for message in ui_messages_of(event.messages, classic=scope.classic)]
+    scope.messages.replace(messages)
+    scope.text.forget()
+    scope.thinking.forget()
+    scope.desk.forget()
+    scope.notices.changed = True
+
+
+def _on_state(scope: ConversationScope, event: agui_more.StateSnapshot) -> None:
+    scope.set_state(event.snapshot)
+
+
+def _on_state_delta(scope: ConversationScope, event: agui_more.StateDelta) -> None:
+    try:
+        scope.set_state(apply_patch(scope.state, event.delta))
+    except ValueError as exc:
+        count(scope.counts, "bad_state_patches")
+        log.warning("%s", exc)
+
+
+def _on_unknown(scope: ConversationScope, _event: agui.UnknownAguiEvent) -> None:
+    count(scope.counts, "unknown_events")
+
+
+def _on_nothing(scope: ConversationScope, event: AnyAguiEvent) -> None:
+    """Events that have no effect on a conversation."""
+
+
+_EFFECTS: Mapping[type, Callable[[ConversationScope, Any], None]] = {
+    agui.TextMessageContent: _on_text,
+    agui.TextMessageStart: _on_text_start,
+    agui.TextMessageEnd: _on_text_end,
+    agui.ToolCallArgs: _on_call_args,
+    agui.ToolCallStart: _on_call_start,
+    agui.ToolCallEnd: _on_call_end,
+    agui_more.ToolCallResult: _on_call_result,
+    agui.StepFinished: _on_step,
+    agui_more.ReasoningMessageContent: _on_thought,
+    agui_more.ReasoningEncryptedValue: _on_encrypted,
+    agui_more.TextMessageChunk: _on_chunk,
+    agui_more.ToolCallChunk: _on_chunk,
+    agui_more.ReasoningMessageChunk: _on_chunk,
+    agui.Custom: _on_custom,
+    agui.RunFinished: _on_run_finished,
+    agui.RunError: _on_run_error,
+    agui_more.MessagesSnapshot: _on_messages,
+    agui_more.StateSnapshot: _on_state,
+    agui_more.StateDelta: _on_state_delta,
+    agui.UnknownAguiEvent: _on_unknown,
+    **dict.fromkeys(
+        (
+            agui.RunStarted,
+            agui.StepStarted,
+            agui_more.ReasoningStart,
+            agui_more.ReasoningMessageStart,
+            agui_more.ReasoningMessageEnd,
+            agui_more.ReasoningEnd,
+            agui_more.ActivitySnapshot,
+            agui_more.ActivityDelta,
+            agui_more.RawAguiEvent,
+            agui_more.SubagentStarted,
+            agui_more.SubagentFinished,
+            agui_more.SubagentError,
+        ),
+        _on_nothing,
+    ),
+}

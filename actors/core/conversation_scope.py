@@ -1,0 +1,149 @@
+"""What one conversation holds, and what belongs to the stream that it listens to. No clock, no await."""
+
+from collections.abc import Iterable
+
+from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions, Notices
+from turnwire.actors.core.counts import Counts, count
+from turnwire.actors.core.message_list import MessageList
+from turnwire.actors.core.open_message import OpenMessage, is_blank
+from turnwire.actors.core.text_flow import TextFlow
+from turnwire.actors.core.thinking_flow import ThinkingFlow
+from turnwire.actors.core.tool_desk import ToolDesk
+from turnwire.messages.agui import AguiEvent
+from turnwire.messages.agui_usage import add_usages
+from turnwire.messages.dialects.agui_chunks import AguiChunks
+from turnwire.messages.events import Json, Usage
+from turnwire.messages.json_text import mend_surrogates, parse_json_or_text
+from turnwire.messages.ui import ProcessorResult, ProviderData, Role, TextPart, UIMessage
+
+
+class ConversationScope:
+    """A conversation and the stream that it listens to."""
+
+    __slots__ = (
+        "_has_started",
+        "_partial",
+        "_wish",
+        "chunks",
+        "classic",
+        "counts",
+        "desk",
+        "finish_reason",
+        "has_failed",
+        "held",
+        "is_done",
+        "messages",
+        "notices",
+        "sealed",
+        "state",
+        "state_changed",
+        "text",
+        "thinking",
+        "usage",
+    )
+
+    def __init__(
+        self,
+        options: ConversationOptions,
+        callbacks: ConversationCallbacks,
+        messages: Iterable[UIMessage],
+        state: Json,
+    ) -> None:
+        self.counts: Counts = {}
+        self.state = state
+        self.state_changed = False
+        self.messages = MessageList(messages)
+        self.notices = Notices(callbacks)
+        self.text = TextFlow(self.messages, self.notices, options.strategy)
+        per_step = options.thinking == "step"
+        self.thinking = ThinkingFlow(self.messages, self.notices, self.text, per_step=per_step)
+        self.classic = options.states == "classic"
+        self.desk = ToolDesk(self.messages, self.notices, self.text, self.counts, classic=self.classic)
+        self._partial = options.partial_arguments
+        self.begin_stream(None)
+
+    def begin_stream(self, message_id: str | None) -> None:
+        """Begin a new stream, whose message is to have this id if that is free."""
+        self.messages.settle()
+        self.text.reset()
+        self.thinking.reset()
+        self.desk.reset()
+        self.chunks = AguiChunks(self.counts)
+        self.held: dict[str, tuple[Role, list[str], float | str | None]] = {}
+        self._wish = message_id
+        self.finish_reason: str | None = None
+        self.usage: Usage | None = None
+        self.sealed: dict[str, str] = {}
+        self.has_failed = False
+        self._has_started = False
+        self.is_done = False
+
+    def end_stream(self) -> None:
+        """End the stream: complete its calls, show its text, take its message out if it holds nothing."""
+        self.is_done = True
+        self.desk.complete_all()
+        self.flush()
+        for message_id in [*self.held]:
+            self.release(message_id)
+        message = self.messages.open
+        if message is not None and not self.has_failed and is_blank(message.newest()):
+            self.messages.remove_open()
+            self.notices.changed = True
+        settled = self.messages.settle()
+        for _ in self.sealed:
+            count(self.counts, "encrypted_values_of_nothing")
+        if self._has_started:
+            self.notices.add(self.notices.callbacks.on_stream_end, settled)
+
+    def flush(self) -> None:
+        """Show all text that waits."""
+        if self.messages.open is not None:
+            self.text.flush()
+            self.thinking.finish(self.messages.open)
+
+    def result(self) -> ProcessorResult:
+        """Say what the stream has come to."""
+        return ProcessorResult(
+            content="".join(self.text.texts),
+            thinking="".join(self.thinking.thoughts),
+            tool_calls=self.desk.called(),
+            finish_reason=self.finish_reason,
+            usage=self.usage,
+        )
+
+    # What several events do
+
+    def begin_message(self, event: AguiEvent) -> OpenMessage:
+        """Make the assistant message of the stream: there is something to put in."""
+        message = self.messages.begin(self._wish, "assistant", event.timestamp, partial=self._partial)
+        for entity_id, value in self.sealed.items():
+            message.keep(entity_id, value, self.messages.moment)
+        self.sealed.clear()
+        if not self._has_started:  # a snapshot may have taken the stream's first message away
+            self._has_started = True
+            self.notices.add_start()
+        self.notices.changed = True
+        return message
+
+    def answer(self, call_id: str, content: str, error: str | None, data: ProviderData | None) -> None:
+        """Put what a tool said, as raw text, into its call."""
+        content = mend_surrogates(content)
+        self.desk.answer(call_id, content, output=parse_json_or_text(content), error=error, data=data)
+
+    def release(self, message_id: str) -> None:
+        """Add a message of somebody else's, which was held until it was whole."""
+        role, texts, created_at = self.held.pop(message_id, ("user", [], None))
+        if text := mend_surrogates("".join(texts)):
+            self.messages.append_new(message_id, role, (TextPart(content=text),), created_at)
+            self.notices.changed = True
+
+    def spend(self, usage: Usage | None) -> None:
+        """Add to what the stream has used."""
+        if usage is not None:
+            self.usage = add_usages(self.usage, usage)
+
+    def set_state(self, state: Json) -> None:
+        """Put another state beside the messages."""
+        self.state = state
+        self.state_changed = True
+        self.notices.add(self.notices.callbacks.on_state_change, state)

@@ -1,0 +1,57 @@
+"""A conversation of one's own: opened for a block, without a runtime around it."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import trio
+
+from turnwire.actors.conversation import Conversation
+from turnwire.actors.conversation_actor import ConversationActor
+from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
+from turnwire.messages.ui import SavedConversation
+
+
+@asynccontextmanager
+async def open_conversation(
+    thread_id: str,
+    *,
+    options: ConversationOptions | None = None,
+    callbacks: ConversationCallbacks | None = None,
+    saved: SavedConversation | None = None,
+) -> AsyncGenerator[Conversation, None]:
+    """Open one conversation. `saved` is what an earlier one was saved as.
+
+    A host with many of them opens them in its runtime (`runtime.open_conversation`), which looks after them together.
+    Leaving the block processes what was sent and ends the stream. If a callback has raised, that comes out as a
+    ProtocolError with the callback's error as its cause.
+    """
+    actor = ConversationActor(
+        thread_id,
+        options or ConversationOptions(),
+        callbacks or ConversationCallbacks(),
+        saved or SavedConversation(),
+        on_end=lambda _actor: None,
+    )
+    conversation = Conversation(actor)
+    failure: BaseException | None = None
+    async with trio.open_nursery() as root:
+        root.start_soon(_run_shielded, actor, name=f"conversation {thread_id}")
+        try:
+            yield conversation
+        except BaseException as exc:  # noqa: BLE001  # raised again below, where no nursery puts it into a group
+            failure = exc
+        finally:
+            await conversation.end()
+    if failure is None:
+        actor.raise_failure()
+        return
+    try:
+        raise failure
+    finally:
+        del failure  # an exception that is held by a frame of its own traceback is freed late
+
+
+async def _run_shielded(actor: ConversationActor) -> None:
+    """Run it whatever becomes of the host: ending it takes no time, and a cancelled host's text is not lost."""
+    with trio.CancelScope(shield=True):
+        await actor.run()

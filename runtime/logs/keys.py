@@ -1,0 +1,44 @@
+"""Under which names things are kept in Redis. The only room that makes them."""
+
+import attrs
+
+
+@attrs.frozen
+class Keys:
+    """Makes the keys below one prefix."""
+
+    prefix: str = "codex"
+
+    @property
+    def queue(self) -> str:
+        """The stream that announces turns to workers."""
+        return f"{self.prefix}:turns"
+
+    def raw(self, run_id: str) -> str:
+        """Log A of a run: its StreamEvents."""
+        return f"{self.prefix}:run:{_checked(run_id)}:events"
+
+    def turn_of(self, run_id: str) -> str:
+        """Which turn a run belongs to."""
+        return f"{self.prefix}:run:{_checked(run_id)}:turn"
+
+    def run_of(self, turn_id: str) -> str:
+        """Which run a turn's events are kept under: the other way round."""
+        return f"{self.prefix}:turn:{turn_id}:run"
+
+    def processed(self, turn_id: str) -> str:
+        """Log B of a turn: its outputs."""
+        return f"{self.prefix}:turn:{_checked(turn_id)}:processed"
+
+    def thread(self, thread_id: str) -> str:
+        """The sorted set of a thread's turns."""
+        return f"{self.prefix}:thread:{_checked(thread_id)}:turns"
+
+
+def _checked(name: str) -> str:
+    """Give the id back. One that cannot be sent is refused here, where it came from, and not in everybody's round."""
+    try:
+        name.encode()
+    except UnicodeEncodeError as exc:
+        raise ValueError(f"an id must be text that UTF-8 can carry; got {name!r}") from exc
+    return name

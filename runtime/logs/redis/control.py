@@ -1,0 +1,47 @@
+"""The connection that is never blocked: for reading what is there, and for waking the one that is."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import trio
+
+from turnwire.runtime.logs.redis.lane import Command, Lane, Reply
+
+
+class Control:
+    """Asks one thing at a time, in a thread."""
+
+    def __init__(self, lane: Lane) -> None:
+        self._lane = lane
+        self._thread = trio.CapacityLimiter(1)
+
+    async def ask(self, command: Command) -> Reply:
+        """Give the reply to a command. Raises LogUnavailableError, also when Redis refuses it."""
+        return await trio.to_thread.run_sync(partial(self._ask, command), limiter=self._thread)
+
+    async def ask_all(self, commands: Sequence[Command]) -> list[Reply]:
+        """Give the replies to commands that travel together; refusals stand among them. Raises LogUnavailableError."""
+        return await trio.to_thread.run_sync(partial(self._ask_all, commands), limiter=self._thread)
+
+    def close(self) -> None:
+        """Let the connection go."""
+        self._lane.close()
+
+    def abort(self) -> None:
+        """Have whoever waits for a reply give up, for good."""
+        self._lane.abort()
+
+    @property
+    def is_open(self) -> bool:
+        """Is there a connection, as far as is known?"""
+        return self._lane.is_open
+
+    def _ask(self, command: Command) -> Reply:
+        if not self._lane.is_open:
+            self._lane.open()
+        return self._lane.ask_one(command)
+
+    def _ask_all(self, commands: Sequence[Command]) -> list[Reply]:
+        if not self._lane.is_open:
+            self._lane.open()
+        return self._lane.ask(commands)

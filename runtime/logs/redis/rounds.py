@@ -1,0 +1,178 @@
+"""One round of the writer: everything that waits, in as few round trips as possible. Runs in a worker thread.
+
+1. Not connected: connect, and put back what the server has lost (healing.py).
+2. Claims: read each turn's last id and put up a fence `<epoch+1>-0`. Redis takes it from one claimant only.
+3. A turn that writes for the first time under an epoch gets its fence the same way: `<epoch>-0`, or it is ours
+   already, or the turn belongs to somebody else.
+4. All appends in one pipeline. A refused id is looked up: the same event means that an earlier try had landed, another
+   one means that the turn has a new owner.
+5. Logs whose turn has ended get their time to live.
+
+Each request is settled as soon as its reply is there; whatever is not when the connection breaks was not settled.
+"""
+
+from collections.abc import Sequence
+
+from turnwire.messages.entries import EntryId
+from turnwire.messages.errors import FencedError, LogUnavailableError
+from turnwire.runtime.logs.redis.book import Book
+from turnwire.runtime.logs.redis.healing import heal
+from turnwire.runtime.logs.redis.lane import Lane
+from turnwire.runtime.logs.redis.requests import AnyRequest, Append, AppendRaw, Claim, Expire
+from turnwire.runtime.logs.redis.wire import (
+    add,
+    event_fields,
+    event_id_of,
+    fence_fields,
+    fence_of,
+    is_stale_id,
+    last_id,
+    look_up,
+    parse_id,
+    refusal,
+)
+
+
+def run_round(lane: Lane, book: Book, requests: Sequence[AnyRequest], *, now: float) -> None:
+    """Do all that is asked. Raises LogUnavailableError when the connection breaks; see which requests are settled.
+
+    Asked for nothing, it sees whether the server is still there and has forgotten nothing.
+    """
+    try:
+        if not lane.is_open:
+            lane.open()
+            book.counts.connects += 1
+            heal(lane, book, now=now)
+        elif not requests:
+            lane.ask_one(("PING",))
+        _do(lane, book, requests, now=now)
+    except BaseException:
+        lane.close()  # there may be replies on it that nobody has read; and healing is to begin anew
+        raise
+    book.heard_at = now
+    book.trim(now=now)
+
+
+def _do(lane: Lane, book: Book, requests: Sequence[AnyRequest], *, now: float) -> None:
+    _claim(lane, book, [request for request in requests if isinstance(request, Claim)], now)
+    appends = [request for request in requests if isinstance(request, Append)]
+    _fence(lane, book, appends, now)
+    raws = [request for request in requests if isinstance(request, AppendRaw)]
+    _append(lane, book, [request for request in appends if not request.is_settled], raws, now)
+    for request in requests:
+        if isinstance(request, Expire):
+            book.end(request.key)
+            request.accept()
+    expire_ended(lane, book)
+
+
+def expire_ended(lane: Lane, book: Book) -> None:
+    """Give the logs of ended turns their time to live."""
+    if book.to_expire:
+        keys = tuple(book.to_expire)
+        milliseconds = round(book.options.expire_after * 1000)
+        lane.ask([("PEXPIRE", key, milliseconds) for key in keys])
+        book.to_expire.difference_update(keys)
+
+
+def _claim(lane: Lane, book: Book, claims: list[Claim], now: float) -> None:
+    if not claims:
+        return
+    for claim, reply in zip(claims, lane.ask([("XINFO", "STREAM", claim.key) for claim in claims]), strict=True):
+        claim.epoch = last_id(reply).major + 1
+    tokens = [book.new_token() for _ in claims]
+    fences = [
+        add(claim.key, EntryId(claim.epoch, 0), fence_fields(token))
+        for claim, token in zip(claims, tokens, strict=True)
+    ]
+    for claim, token, reply in zip(claims, tokens, lane.ask(fences), strict=True):
+        if is_stale_id(reply):
+            book.counts.fenced += 1
+            claim.refuse(FencedError(f"turn {claim.turn_id}: another claim came first"))
+        elif (error := refusal(reply)) is not None:
+            claim.refuse(LogUnavailableError(f"turn {claim.turn_id}: Redis refused the claim: {error}"))
+        else:
+            book.own(claim.key, claim.epoch, token, now=now)
+            book.counts.claimed += 1
+            claim.accept()
+
+
+def _fence(lane: Lane, book: Book, appends: list[Append], now: float) -> None:
+    """Make sure of each turn that writes under an epoch for which we have not seen a fence."""
+    new = {(it.key, it.entry_id.major): it for it in appends if not book.owns(it.key, it.entry_id.major)}
+    if not new:
+        return
+    tokens = {place: book.new_token() for place in new}
+    commands = [
+        command
+        for (key, epoch), token in tokens.items()
+        for command in (add(key, EntryId(epoch, 0), fence_fields(token)), look_up(key, EntryId(epoch, 0)))
+    ]
+    replies = iter(lane.ask(commands))
+    for (key, epoch), token in tokens.items():
+        added, found = next(replies), next(replies)
+        if book.is_ours(fence_of(found)):
+            book.own(key, epoch, token if refusal(added) is None else None, now=now)
+            continue
+        stale = is_stale_id(added)
+        for append in appends:
+            if (append.key, append.entry_id.major) == (key, epoch):
+                book.counts.fenced += stale
+                append.refuse(_fenced(append) if stale else LogUnavailableError(f"Redis refused a fence: {added}"))
+
+
+def _append(lane: Lane, book: Book, appends: list[Append], raws: list[AppendRaw], now: float) -> None:
+    commands = [add(append.key, append.entry_id, append.fields) for append in appends]
+    commands.extend(add(raw.key, None, event_fields(event)) for raw in raws for event in raw.events)
+    if not commands:
+        return
+    book.counts.rounds += 1
+    lane.send(commands)
+    stale: list[Append] = []
+    for append in appends:
+        reply = lane.receive()
+        if is_stale_id(reply):
+            stale.append(append)
+        elif (error := refusal(reply)) is not None:
+            append.refuse(LogUnavailableError(f"turn {append.turn_id}: Redis refused an entry: {error}"))
+        else:
+            book.counts.appended += 1
+            _accept(book, append, now)
+    for raw in raws:
+        _receive_raw(lane, book, raw, now)
+    if stale:
+        for append, reply in zip(stale, lane.ask([look_up(it.key, it.entry_id) for it in stale]), strict=True):
+            if event_id_of(reply) == append.event_id:
+                book.counts.landed += 1
+                _accept(book, append, now)
+            else:
+                book.counts.fenced += 1
+                append.refuse(_fenced(append))
+
+
+def _accept(book: Book, append: Append, now: float) -> None:
+    book.appended(append.key, append.entry_id, append.fields, is_terminal=append.is_terminal, now=now)
+    append.accept()
+
+
+def _receive_raw(lane: Lane, book: Book, raw: AppendRaw, now: float) -> None:
+    problem: Exception | None = None
+    for event in raw.events:
+        reply = lane.receive()
+        if (error := refusal(reply)) is not None:
+            problem = error
+            continue
+        entry_id = parse_id(reply)
+        raw.ids.append(entry_id)
+        book.counts.raw_appended += 1
+        book.appended_raw(raw.key, entry_id, event, now=now)
+    if problem is not None:
+        raw.refuse(LogUnavailableError(f"{raw.key}: Redis refused an event: {problem}"))
+        return
+    if raw.has_terminal:
+        book.end(raw.key)
+    raw.accept()
+
+
+def _fenced(append: Append) -> FencedError:
+    return FencedError(f"turn {append.turn_id}: {append.event_id} was refused; the turn has another owner now")

@@ -1,0 +1,130 @@
+"""Entries as Redis keeps them: fields out, fields in. The only room that knows their names."""
+
+from typing import Any, cast
+
+from redis.exceptions import ResponseError
+
+from turnwire.messages.entries import Entry, EntryId, RawEntry
+from turnwire.messages.outputs import StreamMessage
+from turnwire.runtime.logs.redis.lane import Command, Reply
+
+FENCE = b"fence"
+_EVENT_ID, _TIMESTAMP, _TURN_ID, _PAYLOAD, _EVENT = b"eventId", b"timestamp", b"turnId", b"payload", b"event"
+
+
+def message_fields(message: StreamMessage) -> tuple[str | bytes, ...]:
+    """Give the fields of an output's entry."""
+    return (
+        _EVENT_ID,
+        message.event_id,
+        _TIMESTAMP,
+        str(message.timestamp),
+        _TURN_ID,
+        message.turn_id,
+        _PAYLOAD,
+        message.payload,
+    )
+
+
+def event_fields(event: bytes) -> tuple[str | bytes, ...]:
+    """Give the fields of a raw event's entry."""
+    return (_EVENT, event)
+
+
+def fence_fields(token: str) -> tuple[str | bytes, ...]:
+    """Give the fields of a fence: who put it up."""
+    return (FENCE, token)
+
+
+def add(key: str, entry_id: EntryId | None, fields: tuple[str | bytes, ...]) -> Command:
+    """Word the command that appends an entry, under this id or under one that Redis gives."""
+    return ("XADD", key, "*" if entry_id is None else str(entry_id), *fields)
+
+
+def look_up(key: str, entry_id: EntryId) -> Command:
+    """Word the command that gives the one entry with this id, if it is there."""
+    return ("XRANGE", key, str(entry_id), str(entry_id))
+
+
+def read_range(key: str, after: EntryId, limit: int) -> Command:
+    """Word the command that gives the entries after an id."""
+    return ("XRANGE", key, f"({after}", "+", "COUNT", limit)
+
+
+def is_stale_id(reply: Reply) -> bool:
+    """Did Redis refuse an entry because its id is not greater than the last one?"""
+    return isinstance(reply, ResponseError) and "equal or smaller" in str(reply)
+
+
+def is_wrong_type(reply: Reply) -> bool:
+    """Did Redis refuse because something else is kept under this key?"""
+    return isinstance(reply, ResponseError) and str(reply).startswith("WRONGTYPE")
+
+
+def refusal(reply: Reply) -> ResponseError | None:
+    """Give the error, if the reply is one."""
+    return reply if isinstance(reply, ResponseError) else None
+
+
+def parse_id(text: bytes) -> EntryId:
+    """Read an id that Redis wrote."""
+    major, _, minor = text.partition(b"-")
+    return EntryId(int(major), int(minor))
+
+
+def parse_entries(reply: Reply) -> list[tuple[EntryId, dict[bytes, bytes]]]:
+    """Read the reply to a range: ids and fields."""
+    entries = cast("list[tuple[bytes, list[bytes]]]", reply or ())
+    return [(parse_id(entry_id), _pairs(fields)) for entry_id, fields in entries]
+
+
+def parse_streams(reply: Reply) -> list[tuple[str, list[tuple[EntryId, dict[bytes, bytes]]]]]:
+    """Read the reply to an XREAD: entries by key."""
+    streams = cast("list[tuple[bytes, Any]]", reply or ())
+    return [(key.decode(), parse_entries(entries)) for key, entries in streams]
+
+
+def last_id(reply: Reply) -> EntryId:
+    """Read the last id that a stream has had from its XINFO; a stream that is not there has had none."""
+    if isinstance(reply, ResponseError):
+        return EntryId(0, 0)
+    facts = cast("list[Any]", reply)
+    return parse_id(facts[facts.index(b"last-generated-id") + 1])
+
+
+def to_entry(entry_id: EntryId, fields: dict[bytes, bytes]) -> Entry | None:
+    """Make an output's entry; None for a fence, which is not for readers, and for what is no entry of ours."""
+    if _PAYLOAD not in fields:
+        return None
+    try:
+        message = StreamMessage(
+            event_id=fields[_EVENT_ID].decode(),
+            timestamp=int(fields[_TIMESTAMP]),
+            turn_id=fields[_TURN_ID].decode(),
+            payload=fields[_PAYLOAD].decode(),
+        )
+    except (KeyError, ValueError):
+        return None
+    return Entry(id=entry_id, message=message)
+
+
+def to_raw_entry(entry_id: EntryId, fields: dict[bytes, bytes]) -> RawEntry | None:
+    """Make a raw event's entry; None for what is no entry of ours."""
+    event = fields.get(_EVENT)
+    return None if event is None else RawEntry(id=entry_id, event=event)
+
+
+def event_id_of(reply: Reply) -> str | None:
+    """Read which event an entry that was looked up is; None if there is no such entry."""
+    entries = [] if isinstance(reply, ResponseError) else parse_entries(reply)
+    return entries[0][1].get(_EVENT_ID, b"").decode(errors="replace") if entries else None
+
+
+def fence_of(reply: Reply) -> str | None:
+    """Read who put up the fence that was looked up; None if there is none."""
+    entries = [] if isinstance(reply, ResponseError) else parse_entries(reply)
+    return entries[0][1].get(FENCE, b"").decode(errors="replace") if entries else None
+
+
+def _pairs(fields: list[bytes]) -> dict[bytes, bytes]:
+    return dict(zip(fields[::2], fields[1::2], strict=True))

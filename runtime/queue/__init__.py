@@ -1,0 +1,8 @@
+"""How turns get from those who produce them to the workers."""
+
+from turnwire.runtime.queue.announcement import Announcement, Kind, Ticket
+from turnwire.runtime.queue.async_producer import AsyncProducer
+from turnwire.runtime.queue.producer import Producer
+from turnwire.runtime.queue.turn_queue import TurnQueue
+
+__all__ = ["Announcement", "AsyncProducer", "Kind", "Producer", "Ticket", "TurnQueue"]

@@ -1,0 +1,238 @@
+"""A server that is killed loses what it had acknowledged; whoever wrote it puts it back.
+
+The loss is made exact: the server's files are set back to an earlier moment while it is down.
+"""
+
+import shutil
+
+import pytest
+import trio
+
+from tests.kit.logs import Gathered, end, envelope, redis_log_options, start, text
+from tests.kit.servers import RedisServer, plain_client
+from tests.kit.turns import delta, started
+from turnwire.messages.entries import Entry, EntryId, RawEntry
+from turnwire.messages.errors import FencedError, LogUnavailableError
+from turnwire.messages.event_codec import encode_event
+from turnwire.messages.outputs import Output, StreamMessage
+from turnwire.runtime.logs.redis import RedisLog, open_redis_log
+
+OPTIONS = redis_log_options("codex", socket_timeout=2)
+
+
+class TimeMachine:
+    """Sets a server's files back to how they were."""
+
+    def __init__(self, server: RedisServer) -> None:
+        self._server = server
+        self._files = server.directory / "appendonlydir"
+        self._copy = server.directory / "earlier"
+
+    def remember(self) -> None:
+        shutil.rmtree(self._copy, ignore_errors=True)
+        shutil.copytree(self._files, self._copy)
+
+    async def go_back(self) -> None:
+        """Kill the server, and start it with what it knew when we remembered."""
+        self._server.kill()
+        shutil.rmtree(self._files)
+        shutil.copytree(self._copy, self._files)
+        await trio.to_thread.run_sync(self._server.start)
+
+
+async def append(log: RedisLog, message: StreamMessage) -> None:
+    """Append as a writer does: again, until the answer is there."""
+    for _ in range(100):
+        try:
+            await log.append(message)
+        except LogUnavailableError:
+            await trio.sleep(0.01)
+        else:
+            return
+    pytest.fail("the server did not come back")
+
+
+def ids(entries: tuple[Entry, ...] | list[Entry]) -> list[str]:
+    return [str(entry.id) for entry in entries]
+
+
+async def test_what_the_server_lost_is_put_back_under_the_same_ids(own_server: RedisServer) -> None:
+    """Before anything new is written: the log has no hole and no repetition, and its order is kept."""
+    past = TimeMachine(own_server)
+    async with open_redis_log(own_server.url, options=OPTIONS) as log:
+        for seq in range(1, 4):
+            await append(log, envelope(text(str(seq)), seq))
+        past.remember()
+        for seq in range(4, 7):
+            await append(log, envelope(text(str(seq)), seq))
+        await past.go_back()
+        await append(log, envelope(text("7"), 7))
+        assert ids(await log.read("t")) == [f"1-{seq}" for seq in range(1, 8)]
+        assert await log.outputs("t") == tuple(text(str(seq)) for seq in range(1, 8))
+        assert log.counts.healed == 3
+        assert log.counts.lost == 0
+
+
+async def test_a_turn_that_has_nothing_more_to_say_is_healed_too(own_server: RedisServer) -> None:
+    """Any turn's append brings the connection back, and that heals all."""
+    past = TimeMachine(own_server)
+    async with open_redis_log(own_server.url, options=OPTIONS) as log:
+        past.remember()
+        outputs: tuple[Output, ...] = (start(), text("x", status="complete"), end())
+        for seq, output in enumerate(outputs, 1):
+            await append(log, envelope(output, seq))
+        await past.go_back()
+        await append(log, envelope(start("other"), 1))
+        assert ids(await log.read("t")) == ["1-1", "1-2", "1-3"]
+        with plain_client(own_server.url) as client:
+            assert 0 < client.ttl(log.keys.processed("t")) <= 100
+            assert client.ttl(log.keys.processed("other")) == -1
+
+
+async def test_the_fence_is_put_back_before_the_entries(own_server: RedisServer) -> None:
+    """With the fence the claim was lost; after healing the next claimant gets the next epoch, not the same one."""
+    past = TimeMachine(own_server)
+    async with open_redis_log(own_server.url, options=OPTIONS) as log:
+        await append(log, envelope(start(), 1))
+        past.remember()
+        assert await log.claim("t") == 2
+        await append(log, envelope(text("x"), 1, epoch=2))
+        await past.go_back()
+        await append(log, envelope(text("xy"), 2, epoch=2))
+        with plain_client(own_server.url) as client:
+            found = [entry_id for entry_id, _ in client.xrange(log.keys.processed("t"))]
+        assert found == [b"1-0", b"1-1", b"2-0", b"2-1", b"2-2"]
+        assert await log.claim("t") == 3
+
+
+async def test_a_turn_that_was_claimed_by_another_meanwhile_is_left_alone(own_server: RedisServer) -> None:
+    """The other one put up the same fence after ours was lost: it owns the turn, and we are told."""
+    past = TimeMachine(own_server)
+    async with open_redis_log(own_server.url, options=OPTIONS) as mine:
+        await append(mine, envelope(start(), 1))
+        past.remember()
+        assert await mine.claim("t") == 2
+        await append(mine, envelope(text("mine"), 1, epoch=2))
+        await past.go_back()
+        async with open_redis_log(own_server.url, options=OPTIONS) as theirs:
+            assert await theirs.claim("t") == 2
+            with pytest.raises(FencedError):
+                for _ in range(2):  # the first one may only find out that the connection is gone
+                    try:
+                        await mine.append(envelope(text("mine too"), 2, epoch=2))
+                    except LogUnavailableError:
+                        continue
+            await append(theirs, envelope(text("theirs"), 1, epoch=2))
+            assert await theirs.outputs("t") == (start(), text("theirs"))
+
+
+async def test_raw_events_are_put_back_under_new_ids(own_server: RedisServer) -> None:
+    """Also when another producer has written since: none is missing, and ours stay in order."""
+    past = TimeMachine(own_server)
+    events = [encode_event(each) for each in (started(), *(delta("m", str(n)) for n in range(6)))]
+    async with open_redis_log(own_server.url, options=OPTIONS) as log:
+        await log.append_events("r", events[:2])
+        past.remember()
+        lost = await log.append_events("r", events[2:5])
+        await past.go_back()
+        async with open_redis_log(own_server.url, options=OPTIONS) as other:
+            await other.append_events("r", [b'{"type": "heartbeat"}'])
+        for _ in range(2):
+            try:
+                await log.append_events("r", events[5:])
+                break
+            except LogUnavailableError:
+                continue
+        entries = await log.read_events("r")
+        assert [entry.event for entry in entries] == [*events[:2], b'{"type": "heartbeat"}', *events[2:]]
+        assert not set(lost) & {entry.id for entry in entries}
+        assert log.counts.healed == 3
+
+
+async def test_what_is_older_than_what_is_kept_is_reported_as_lost(own_server: RedisServer) -> None:
+    """It cannot be put back from here; that is said, never silent."""
+    past = TimeMachine(own_server)
+    options = redis_log_options("codex", keep_bytes=2500)
+    async with open_redis_log(own_server.url, options=options) as log:
+        past.remember()
+        for seq in range(1, 9):
+            await append(log, envelope(text(str(seq)), seq))
+        await past.go_back()
+        await append(log, envelope(text("9"), 9))
+        kept = await log.read("t")
+        assert log.counts.lost == 1
+        assert 0 < log.counts.healed < 8
+        assert ids(kept) == [f"1-{seq}" for seq in range(9 - log.counts.healed, 10)]
+
+
+async def test_a_loss_is_reported_also_when_nothing_of_the_log_is_kept(own_server: RedisServer) -> None:
+    """An entry larger than all that may be kept cannot be put back; its absence is noticed all the same."""
+    past = TimeMachine(own_server)
+    async with open_redis_log(own_server.url, options=redis_log_options("codex", keep_bytes=1000)) as log:
+        past.remember()
+        await append(log, envelope(text("x" * 2000), 1))
+        await past.go_back()
+        await append(log, envelope(start("other"), 1))
+        assert log.counts.lost == 1
+
+
+async def test_nothing_is_put_back_when_nothing_was_lost(own_server: RedisServer) -> None:
+    """A connection that breaks costs one look at each log."""
+    async with open_redis_log(own_server.url, options=OPTIONS) as log:
+        for seq in range(1, 4):
+            await append(log, envelope(text(str(seq)), seq))
+        own_server.kill()
+        await trio.to_thread.run_sync(own_server.start)
+        await append(log, envelope(text("4"), 4))
+        assert ids(await log.read("t")) == ["1-1", "1-2", "1-3", "1-4"]
+        assert (log.counts.healed, log.counts.connects) == (0, 2)
+
+
+async def test_a_reader_that_had_read_what_was_lost_is_told_everything_anew(own_server: RedisServer) -> None:
+    """It may have seen what no longer is; the first entry of the new telling says so."""
+    past = TimeMachine(own_server)
+    got = Gathered[Entry]()
+    async with open_redis_log(own_server.url, options=OPTIONS) as reading, trio.open_nursery() as nursery:
+        async with open_redis_log(own_server.url, options=OPTIONS) as dying:
+            await append(dying, envelope(start(), 1))
+            past.remember()
+            await append(dying, envelope(text("seen and gone", status="create"), 2))
+            nursery.start_soon(got.read, reading.follow("t"))
+            await got.wait(2)
+        await past.go_back()
+        async with open_redis_log(own_server.url, options=OPTIONS) as successor:
+            await got.wait(3)  # told anew before anybody wrote
+            assert await successor.claim("t") == 2
+            await append(successor, envelope(end(), 1, epoch=2))
+    assert ids(got.entries) == ["1-1", "1-2", "1-1", "2-1"]
+    assert [entry.rewound for entry in got.entries] == [False, False, True, False]
+
+
+async def test_a_raw_reader_goes_on_where_the_log_now_ends(own_server: RedisServer) -> None:
+    """What the server lost comes again under new ids; what comes twice is dropped by whoever folds it."""
+    past = TimeMachine(own_server)
+    got = Gathered[RawEntry]()
+    async with open_redis_log(own_server.url, options=OPTIONS) as log, trio.open_nursery() as nursery:
+        await log.append_events("r", [started()])
+        past.remember()
+        nursery.start_soon(got.read, log.follow_events("r"))
+        await got.wait(1)
+        await log.append_events("r", [delta("m", "a")])
+        await got.wait(2)
+        await past.go_back()
+        for _ in range(2):
+            try:
+                await log.append_events("r", [delta("m", "b")])
+                break
+            except LogUnavailableError:
+                continue
+        await got.wait(4)
+        nursery.cancel_scope.cancel()
+    texts = [entry.event for entry in got.entries]
+    assert [b'"a"' in event for event in texts] == [False, True, True, False]
+    assert b'"b"' in texts[3]
+
+
+def test_ids_are_ordered_as_redis_orders_them() -> None:
+    """By the number before the dash, then by the one after it; not as text."""
+    assert EntryId.parse("2-0") > EntryId.parse("1-10") > EntryId.parse("1-9") > EntryId.parse("0-1")
