@@ -48,10 +48,10 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "setting up $(VENV), once; it takes about a minute"
 ifdef UV
 	uv venv --quiet --clear --python $(PYTHON) $(VENV)
-	uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev,providers]'
+	uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev,docs,providers,serve]'
 else
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,providers]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs,providers,serve]'
 endif
 	@touch $(STAMP)
 
