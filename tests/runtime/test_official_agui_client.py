@@ -9,12 +9,11 @@ from functools import cache
 from typing import Any
 
 import pytest
-import trio
 from pydantic import TypeAdapter
-from trio.testing import MockClock
 
 from tests.kit.agui_client import Verdict, as_wire, ask_client, require_client
-from tests.kit.recordings import ALL, RECORDINGS, adapt
+from tests.kit.recorded_turns import STREAMS, run_turns
+from tests.kit.recordings import ALL, RECORDINGS
 from turnwire.messages import Message, Output, StreamEvent, Thinking, ToolCall, fold_events, fold_outputs
 from turnwire.messages.agui_more import AnyAguiEvent
 from turnwire.messages.dialects.events_to_agui import EventsToAgui
@@ -22,42 +21,12 @@ from turnwire.messages.dialects.outputs_to_agui import outputs_to_agui
 from turnwire.messages.dialects.turn_messages import arguments_of
 from turnwire.messages.folds import ResponseItem
 from turnwire.messages.json_text import dump_json
-from turnwire.runtime import MemoryLog, open_runtime
-from turnwire.runtime.record import load_demo
 
 OWN_FIELDS = re.compile(r"Removed unrecognised material at '/(finishReason|rawFinishReason|error|runId)' ")
 """Fields beside those of AG-UI 1.0, for readers who know them. The client drops them with a warning each."""
 
 
-def load_streams() -> dict[str, list[StreamEvent]]:
-    """Give all streams by name: each recording as it is, and with the provider's own tools shown; and the demo."""
-    streams = {"demo": [each.event for each in load_demo() if isinstance(each.event, StreamEvent)]}
-    for recording in ALL:
-        name = f"{recording.provider}/{recording.name}"
-        streams[name] = adapt(recording.provider, recording.events, prompt="Hello")
-        streams[f"{name} with server tools"] = adapt(recording.provider, recording.events, show_server_tools=True)
-    return streams
-
-
-STREAMS = load_streams()
 each_stream = pytest.mark.parametrize("name", STREAMS)
-
-
-@cache
-def run_turns() -> dict[str, tuple[Output, ...]]:
-    """Run each stream through the real actor, and give what its log holds."""
-    log = MemoryLog()
-
-    async def main() -> dict[str, tuple[Output, ...]]:
-        async with open_runtime(sink=log) as runtime:
-            for name, events in STREAMS.items():
-                async with runtime.open_turn(turn_id=name, thread_id="thread") as turn:
-                    for event in events:
-                        await turn.send(event)
-
-        return {name: await log.outputs(name) for name in STREAMS}
-
-    return trio.run(main, clock=MockClock(autojump_threshold=0))
 
 
 def convert(events: list[StreamEvent]) -> list[AnyAguiEvent]:
