@@ -1,0 +1,68 @@
+"""The documentation is true where a machine can tell: it builds, its links lead somewhere, every public name is in it."""
+
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))]
+PUBLIC = re.findall(r"^\.\. automodule:: (\S+)", (DOCS / "api.md").read_text(), re.MULTILINE)
+
+_FENCES = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^)\s]+)\)|\bsrc=\"([^\"]+)\"")
+_TICKED = re.compile(r"[^\w\- ]")
+
+
+def anchors(page: Path) -> set[str]:
+    """Give the anchors of a page's headings, as a reader of the repository and of the built pages has them."""
+    headings = re.findall(r"^#+ (.+)$", _FENCES.sub("", page.read_text()), re.MULTILINE)
+    return {_TICKED.sub("", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
+    """Pages that no table of contents names, snippets that no lexer reads and docstrings that are no text are warned of."""
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", str(DOCS), str(tmp_path)]
+    built = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)  # noqa: S603  # ours
+    assert (built.returncode, built.stderr) == (0, "")
+    assert (tmp_path / "index.html").exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    """Files and headings; other sites are not asked."""
+    broken: list[str] = []
+    for links in _LINK.findall(_FENCES.sub("", page.read_text())):
+        link = next(filter(None, links))
+        if re.match(r"https?:|mailto:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+@pytest.mark.parametrize("package", PUBLIC)
+def test_every_public_name_is_documented(package: str) -> None:
+    """Whatever a package offers by `__all__` is there and says what it is for."""
+    module = importlib.import_module(package)
+    offered = [(name, getattr(module, name)) for name in module.__all__]
+    silent = [name for name, what in offered if (inspect.isclass(what) or callable(what)) and not inspect.getdoc(what)]
+    assert silent == []
+
+
+def test_every_package_that_offers_names_is_on_the_page_of_the_api() -> None:
+    """`__all__` is the promise; what is not promised is not on the page."""
+    offering = {
+        "turnwire." + ".".join(path.parent.relative_to(ROOT).parts)
+        for folder in ("actors", "messages", "runtime")
+        for path in (ROOT / folder).rglob("__init__.py")
+        if "__all__" in path.read_text()
+    }
+    assert offering == set(PUBLIC)
