@@ -2,7 +2,8 @@
 
 from turnwire.runtime.queue.announcement import Announcement, Kind, Ticket
 from turnwire.runtime.queue.async_producer import AsyncProducer
+from turnwire.runtime.queue.memory import MemoryQueue
 from turnwire.runtime.queue.producer import Producer
 from turnwire.runtime.queue.turn_queue import TurnQueue
 
-__all__ = ["Announcement", "AsyncProducer", "Kind", "Producer", "Ticket", "TurnQueue"]
+__all__ = ["Announcement", "AsyncProducer", "Kind", "MemoryQueue", "Producer", "Ticket", "TurnQueue"]
