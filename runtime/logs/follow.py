@@ -85,22 +85,34 @@ class Follower(_Reader):
     async def __anext__(self) -> Entry:
         """Give the next entry; ends after the turn's terminal."""
         await self._pace()
-        feed = self._feed
-        if feed is None:
-            self._feed = feed = self._source.join(self._name)
-            self._generation = feed.generation
+        feed = self._join()
         while True:
-            if feed.is_loaded:  # not before: what is superseded further on would be told in vain
-                self._look_back(feed)
-                if (entry := feed.condensed.after(self.cursor)) is not None:
-                    return self._give(feed, entry)
-                if self.cursor == feed.condensed.terminal_id:
-                    self.close()  # it had been read to its end before
+            if (entry := self.take_nowait()) is not None:
+                return entry
             if not self._is_closed:
                 self._raise_failure(feed)
                 await feed.news.wait()
             if self._is_closed:
                 raise StopAsyncIteration
+
+    def take_nowait(self) -> Entry | None:
+        """Give the next entry if it is there already; None: wait for it, or there is none any more."""
+        if self._is_closed:
+            return None
+        feed = self._join()
+        if feed.is_loaded:  # not before: what is superseded further on would be told in vain
+            self._look_back(feed)
+            if (entry := feed.condensed.after(self.cursor)) is not None:
+                return self._give(feed, entry)
+            if self.cursor == feed.condensed.terminal_id:
+                self.close()  # it had been read to its end before
+        return None
+
+    def _join(self) -> Feed:
+        if self._feed is None:
+            self._feed = self._source.join(self._name)
+            self._generation = self._feed.generation
+        return self._feed
 
     def _look_back(self, feed: Feed) -> None:
         """Notice that the log does not reach as far as we had read: then all of it is told again."""
@@ -141,10 +153,16 @@ class RawFollower(_Reader):
     async def __anext__(self) -> RawEntry:
         """Give the next event; ends after the one that ends the turn."""
         await self._pace()
-        while not self._page:
+        while (entry := self.take_nowait()) is None:
             await self._turn_page()
             if self._is_closed:
                 raise StopAsyncIteration
+        return entry
+
+    def take_nowait(self) -> RawEntry | None:
+        """Give the next event if it was read already; None: wait for it, or there is none any more."""
+        if self._is_closed or not self._page:
+            return None
         entry = self._page.popleft()
         self.cursor = entry.id
         if peek_event(entry.event).is_terminal:

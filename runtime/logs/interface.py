@@ -38,6 +38,14 @@ class TurnLog(Protocol):
         """Give a turn's entries after an id and those to come, until its terminal: `async for` over it."""
         ...
 
+    async def newest(self, turn_ids: Sequence[str]) -> tuple[Entry | None, ...]:
+        """Give each turn's newest entry; None for one that has none. One round trip, however many are asked for."""
+        ...
+
+    async def newest_events(self, run_id: str, count: int = 1) -> tuple[RawEntry, ...]:
+        """Give the last raw events of a run, oldest first."""
+        ...
+
     async def outputs(self, turn_id: str) -> tuple[Output, ...]:
         """Give what a turn's entries say."""
         ...
@@ -62,6 +70,25 @@ class TurnLog(Protocol):
 
     def follow_events(self, run_id: str, *, after: EntryId = START) -> RawFollower:
         """Give a run's events after an id and those to come, until one ends the turn: `async for` over it."""
+        ...
+
+    @property
+    def readers(self) -> int:
+        """How many readers there are."""
+        ...
+
+    @property
+    def lag(self) -> float:
+        """Seconds that the oldest append has been waiting for its acknowledgement."""
+        ...
+
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        ...
+
+    async def ping(self) -> None:
+        """Return if the log can be reached. Raises LogUnavailableError."""
         ...
 
     async def expire_events(self, run_id: str) -> None:

@@ -14,6 +14,11 @@ class Keys:
         """The stream that announces turns to workers."""
         return f"{self.prefix}:turns"
 
+    @property
+    def recent(self) -> str:
+        """The sorted set of the turns that were announced lately, of all threads."""
+        return f"{self.prefix}:recent"
+
     def raw(self, run_id: str) -> str:
         """Log A of a run: its StreamEvents."""
         return f"{self.prefix}:run:{_checked(run_id)}:events"
@@ -24,7 +29,11 @@ class Keys:
 
     def run_of(self, turn_id: str) -> str:
         """Which run a turn's events are kept under: the other way round."""
-        return f"{self.prefix}:turn:{turn_id}:run"
+        return f"{self.prefix}:turn:{_checked(turn_id)}:run"
+
+    def thread_of(self, turn_id: str) -> str:
+        """Which thread a turn belongs to."""
+        return f"{self.prefix}:turn:{_checked(turn_id)}:thread"
 
     def processed(self, turn_id: str) -> str:
         """Log B of a turn: its outputs."""

@@ -106,6 +106,13 @@ class MemoryLog:
         await trio.lowlevel.checkpoint()
         self._expire(turn_id, is_raw=False)
 
+    async def newest(self, turn_ids: Sequence[str]) -> tuple[Entry | None, ...]:
+        """Give each turn's newest entry; None for one that has none."""
+        await trio.lowlevel.checkpoint()
+        self._forget_expired()
+        turns = [self._turns.get(turn_id) for turn_id in turn_ids]
+        return tuple(turn.entries[-1] if turn is not None and turn.entries else None for turn in turns)
+
     def turn_ids(self) -> tuple[str, ...]:
         """Say which turns there are, oldest first."""
         self._forget_expired()
@@ -141,6 +148,12 @@ class MemoryLog:
         start = after.minor if after.major else 0  # the ids count the events
         return tuple(self._runs.get(run_id, ())[start : None if limit is None else start + limit])
 
+    async def newest_events(self, run_id: str, count: int = 1) -> tuple[RawEntry, ...]:
+        """Give the last raw events of a run, oldest first."""
+        await trio.lowlevel.checkpoint()
+        self._forget_expired()
+        return tuple(self._runs.get(run_id, ())[-count:])
+
     def follow_events(self, run_id: str, *, after: EntryId = START) -> RawFollower:
         """Give a run's events after an id and those to come, until one ends the turn: `async for` over it."""
         return RawFollower(self, run_id, after)
@@ -172,6 +185,10 @@ class MemoryLog:
     def leave_raw(self, run_id: str) -> None:
         """Count one reader less of a run's events."""
         self._raw_readers.leave(run_id)
+
+    async def ping(self) -> None:
+        """Return: memory can always be reached."""
+        await trio.lowlevel.checkpoint()
 
     @property
     def readers(self) -> int:

@@ -1,8 +1,8 @@
 """What the queue of turns says, and the words in which Redis is told. No connection, no await.
 
 An announcement is an entry of one stream (`codex:turns`); workers read it as a consumer group. Beside it stand the keys
-by which others find a turn: run → turn, turn → run, and the thread's sorted set of turns. They are written before the
-entry, so that whoever sees the entry finds them.
+by which others find a turn: run → turn, turn → run, turn → thread, the thread's sorted set of turns, and the one of all
+recent turns. They are written before the entry, so that whoever sees the entry finds them.
 """
 
 from collections.abc import Sequence
@@ -19,6 +19,7 @@ Kind: TypeAlias = Literal["events", "engine"]
 """Who makes the turn's events: somebody else, who writes them to log A; or the worker itself, by its engine."""
 
 GROUP = "workers"
+RECENT_TURNS = 10_000  # listed at most: some megabyte of ids
 KINDS: tuple[Kind, ...] = ("events", "engine")
 _RUN, _TURN, _THREAD, _KIND = "run_id", "turn_id", "thread_id", "kind"
 
@@ -61,15 +62,20 @@ def announce(keys: Keys, turn: Announcement, *, now_ms: int, expire_ms: int) -> 
         # A thread that never rests would list turns whose logs are long gone: a turn is shorter than its logs stay.
         ("ZREMRANGEBYSCORE", thread, "-inf", now_ms - 2 * expire_ms),
         ("PEXPIRE", thread, expire_ms),
+        ("ZADD", keys.recent, "NX", now_ms, turn.turn_id),
+        ("ZREMRANGEBYSCORE", keys.recent, "-inf", now_ms - 2 * expire_ms),
+        ("ZREMRANGEBYRANK", keys.recent, 0, -RECENT_TURNS - 1),
+        ("PEXPIRE", keys.recent, expire_ms),
         ("XADD", keys.queue, "*", *fields),
     ]
 
 
 def remember(keys: Keys, turn: Announcement, *, expire_ms: int) -> list[Command]:
-    """Word the commands by which a turn is found from its run, and the other way round, for so long from now."""
+    """Word the commands by which a turn is found from its run, and its run and thread from it, for so long from now."""
     return [
         ("SET", keys.turn_of(turn.run_id), turn.turn_id, "PX", expire_ms),
         ("SET", keys.run_of(turn.turn_id), turn.run_id, "PX", expire_ms),
+        ("SET", keys.thread_of(turn.turn_id), turn.thread_id, "PX", expire_ms),
     ]
 
 

@@ -15,24 +15,20 @@ from typing import Self, TypeAlias
 
 from turnwire.actors.core.retry import retry_delay
 from turnwire.messages.delta_codec import try_decode_delta
-from turnwire.messages.entries import START, EntryId
 from turnwire.messages.errors import ClosedError, LogUnavailableError
 from turnwire.messages.event_codec import check_event, decode_event, encode_event
 from turnwire.messages.events import StreamEvent
-from turnwire.messages.peek import peek_event, peek_output
+from turnwire.messages.peek import peek_event
 from turnwire.runtime.logs.counts import LogCounts
 from turnwire.runtime.logs.keys import Keys
 from turnwire.runtime.logs.redis.book import Book
-from turnwire.runtime.logs.redis.lane import Command, Lane, Reply
+from turnwire.runtime.logs.redis.lane import Lane
 from turnwire.runtime.logs.redis.options import RedisLogOptions
 from turnwire.runtime.logs.redis.requests import AppendRaw
 from turnwire.runtime.logs.redis.rounds import run_round
-from turnwire.runtime.logs.redis.wire import look_up, parse_entries, parse_id, refusal, to_entry
-from turnwire.runtime.observe import get_logger
-from turnwire.runtime.queue.announcement import Announcement, Kind, announce
+from turnwire.runtime.queue.announced import Announced, AnnouncedTurns
+from turnwire.runtime.queue.announcement import Announcement, Kind
 from turnwire.runtime.queue.words import close_event, stop_event
-
-log = get_logger("turnwire.producer")
 
 PATIENCE = 30.0
 """Seconds for which a call tries to reach Redis before it raises."""
@@ -41,17 +37,6 @@ DISK_PATIENCE_MS = 2000  # `everysec` writes at least every two seconds
 
 
 Operation: TypeAlias = Callable[[], None]
-
-
-class _Announced:
-    """A turn that was announced from here."""
-
-    __slots__ = ("ended_at", "entry_id", "turn")
-
-    def __init__(self, turn: Announcement) -> None:
-        self.turn = turn
-        self.entry_id: EntryId | None = None
-        self.ended_at: float | None = None
 
 
 class Producer:
@@ -65,7 +50,7 @@ class Producer:
         self._keys = Keys(self._options.prefix)
         self._book = Book(self._options, self.counts)
         self._lane = Lane(url, socket_timeout=self._options.socket_timeout, name="turnwire-producer")
-        self._announced: dict[str, _Announced] = {}
+        self._announced = AnnouncedTurns(self._options)
         self._lock = threading.RLock()
         self._closing = threading.Event()
         self._minder: threading.Thread | None = None
@@ -81,11 +66,11 @@ class Producer:
             known = self._announced.get(run_id)
             if known is not None and known.turn == turn and known.entry_id is not None:
                 return
-            self._announced[run_id] = announced = _Announced(turn)
+            announced = self._announced.add(turn)
             try:
                 self._persist(lambda: self._announce(announced))
             except LogUnavailableError:
-                del self._announced[run_id]
+                self._announced.discard(announced)
                 raise
             self._mind()
 
@@ -103,8 +88,8 @@ class Producer:
             if announced is None:
                 raise ValueError(f"run {run_id!r} was not announced by this producer; call announce first")
             self._append(run_id, texts)
-            if announced.ended_at is None and any(peek_event(text).is_terminal for text in texts):
-                announced.ended_at = time.monotonic()
+            if announced.done_at is None and any(peek_event(text).is_terminal for text in texts):
+                announced.done_at = time.monotonic()
 
     def stop(self, run_id: str | None = None, *, turn_id: str | None = None, reason: str = "stopped by user") -> None:
         """Stop a turn for good, whoever works on it, named by its run or by itself. Repeating it is fine.
@@ -124,7 +109,7 @@ class Producer:
         """Say that no more events will come: a turn without a terminal ends with TURN_CLOSED. Twice is fine."""
         with self._lock:
             announced = self._announced.get(run_id)
-            if announced is None or announced.ended_at is None:
+            if announced is None or announced.done_at is None:
                 self._end(run_id, encode_event(close_event(run_id, reason)))
 
     def disconnect(self) -> None:
@@ -132,7 +117,7 @@ class Producer:
         with self._lock:
             if self._closing.is_set():
                 return
-            if self._lane.is_open or self._announced:
+            if self._lane.is_open or len(self._announced):
                 with suppress(LogUnavailableError):
                     self._look_after()
                     # A server without an append-only file, or too old to know the command, says so at once.
@@ -155,7 +140,7 @@ class Producer:
     def _end(self, run_id: str, event: bytes) -> None:
         self._append(run_id, (event,))
         if (announced := self._announced.get(run_id)) is not None:
-            announced.ended_at = announced.ended_at or time.monotonic()
+            announced.done_at = announced.done_at or time.monotonic()
 
     def _append(self, run_id: str, texts: tuple[bytes, ...]) -> None:
         self._check_open()
@@ -193,42 +178,11 @@ class Producer:
         """Connect if need be; then the first thing is to put back what the server has lost."""
         if not self._lane.is_open:
             run_round(self._lane, self._book, [], now=now)
-            self._announce_again(now)
+            self._announced.announce_again(self._lane, now)
 
-    def _announce(self, announced: _Announced) -> None:
+    def _announce(self, announced: Announced) -> None:
         self._connect(time.monotonic())
-        if announced.entry_id is None:
-            commands = announce(
-                self._keys,
-                announced.turn,
-                now_ms=round(time.time() * 1000),
-                expire_ms=round(self._options.expire_after * 1000),
-            )
-            replies = self._lane.ask(commands)
-            if (error := next(filter(None, map(refusal, replies)), None)) is not None:
-                raise LogUnavailableError(f"Redis refused an announcement: {error}")
-            announced.entry_id = parse_id(replies[-1])
-
-    def _announce_again(self, now: float) -> None:
-        """Announce turns whose queue entry is gone, unless they have ended: then it was a worker who took it out."""
-        self._forget(now)
-        turns = list(self._announced.values())
-        commands: list[Command] = []
-        for it in turns:  # a place before all entries for those that have none yet, and so are not found
-            commands.append(look_up(self._keys.queue, it.entry_id or START))
-            commands.append(("XREVRANGE", self._keys.processed(it.turn.turn_id), "+", "-", "COUNT", 1))
-        replies = iter(self._lane.ask(commands))
-        for it, found, newest in zip(turns, replies, replies, strict=True):
-            if not found and not _is_ended(newest):
-                it.entry_id = None
-                self._announce(it)
-                log.info("announced again", turn=it.turn.turn_id, run=it.turn.run_id)
-
-    def _forget(self, now: float) -> None:
-        """Forget turns that ended so long ago that the server must have them on its disk."""
-        limit = now - self._options.keep_seconds
-        for run_id in [it.turn.run_id for it in self._announced.values() if it.ended_at and it.ended_at < limit]:
-            del self._announced[run_id]
+        self._announced.announce(self._lane, announced)
 
     def _look_up(self, key: str, what: str) -> str:
         found: list[bytes | None] = []
@@ -262,24 +216,14 @@ class Producer:
     def _look_after(self) -> None:
         """See whether the connection is still the same one; a new one is first used to put back what was lost."""
         now = time.monotonic()
-        self._forget(now)
+        self._announced.forget(now)
         self._book.raw.trim(now=now)
-        if self._announced or len(self._book.raw):
+        if len(self._announced) or len(self._book.raw):
             try:
                 self._connect(now)
                 self._lane.ask_one(("PING",))
             except LogUnavailableError:
                 self._connect(time.monotonic())
-
-
-def _is_ended(newest: Reply) -> bool:
-    """Is the newest entry of a log B a turn's terminal?"""
-    if refusal(newest) is not None:
-        return False
-    return any(
-        (entry := to_entry(entry_id, fields)) is not None and peek_output(entry.message.payload).is_terminal
-        for entry_id, fields in parse_entries(newest)
-    )
 
 
 def _encoded(event: StreamEvent | bytes | str) -> bytes:

@@ -21,6 +21,7 @@ import trio
 from turnwire.actors.core.restarts import RestartBudget
 from turnwire.actors.supervisor import run_supervised
 from turnwire.messages.entries import START, Entry, EntryId, RawEntry, id_of
+from turnwire.messages.errors import LogUnavailableError
 from turnwire.messages.event_codec import encode_event
 from turnwire.messages.events import StreamEvent
 from turnwire.messages.folds import TurnSnapshot, fold_outputs
@@ -35,7 +36,7 @@ from turnwire.runtime.logs.keys import Keys
 from turnwire.runtime.logs.redis.book import Book
 from turnwire.runtime.logs.redis.commit import Committer
 from turnwire.runtime.logs.redis.control import Control
-from turnwire.runtime.logs.redis.lane import Lane
+from turnwire.runtime.logs.redis.lane import Command, Lane, Reply
 from turnwire.runtime.logs.redis.options import RedisLogOptions
 from turnwire.runtime.logs.redis.requests import Append, AppendRaw, Claim, Expire
 from turnwire.runtime.logs.redis.tail import Tail
@@ -43,6 +44,7 @@ from turnwire.runtime.logs.redis.wire import (
     message_fields,
     parse_entries,
     read_range,
+    refusal,
     to_entry,
     to_raw_entry,
 )
@@ -51,6 +53,7 @@ _E = TypeVar("_E", Entry, RawEntry)
 
 _OF_ITEMS = ('{"type":"message"', '{"type":"thinking"', '{"type":"tool_call"')
 PAGE = 512  # entries read in one round trip
+PASSED = 8  # fences that may stand behind the newest entry: a turn announced again is claimed again, though it ended
 
 
 @asynccontextmanager
@@ -125,6 +128,11 @@ class RedisLog:
         """Give what a turn's entries say."""
         return tuple(decode_output(entry.message.payload) for entry in await self.read(turn_id))
 
+    async def newest(self, turn_ids: Sequence[str]) -> tuple[Entry | None, ...]:
+        """Give each turn's newest entry; None for one that has none. One round trip, however many are asked for."""
+        pages = await self._control.ask_all([_newest(self.keys.processed(turn_id), PASSED) for turn_id in turn_ids])
+        return tuple(next(iter(_parsed(page, to_entry)), None) for page in pages)
+
     async def expire(self, turn_id: str) -> None:
         """Let a turn's outputs go after the time that is set for that. Done by itself after a terminal."""
         await self._committer.settle(Expire(key=self.keys.processed(turn_id), asked_at=trio.current_time()))
@@ -153,6 +161,11 @@ class RedisLog:
     ) -> tuple[RawEntry, ...]:
         """Give a run's events after an id: all that are there, or the first `limit`."""
         return await self._read(self.keys.raw(run_id), after, limit, to_raw_entry)
+
+    async def newest_events(self, run_id: str, count: int = 1) -> tuple[RawEntry, ...]:
+        """Give the last raw events of a run, oldest first."""
+        (page,) = await self._control.ask_all([_newest(self.keys.raw(run_id), count)])
+        return tuple(reversed(_parsed(page, to_raw_entry)))
 
     def follow_events(self, run_id: str, *, after: EntryId = START) -> RawFollower:
         """Give a run's events after an id and those to come, until one ends the turn: `async for` over it."""
@@ -238,6 +251,16 @@ class RedisLog:
                 break
             after = page[-1][0]
         return tuple(entries)
+
+
+def _newest(key: str, count: int) -> Command:
+    return ("XREVRANGE", key, "+", "-", "COUNT", count)
+
+
+def _parsed(page: Reply, make: Callable[[EntryId, dict[bytes, bytes]], _E | None]) -> list[_E]:
+    if (error := refusal(page)) is not None:
+        raise LogUnavailableError(f"Redis refused to read a log: {error}")
+    return [entry for entry_id, fields in parse_entries(page) if (entry := make(entry_id, fields)) is not None]
 
 
 def _is_terminal(payload: str) -> bool:
