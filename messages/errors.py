@@ -24,6 +24,21 @@ class ClosedError(TurnwireError):
     """A turn or runtime was used after its end. Seen by the caller."""
 
 
+class CrashedError(ClosedError):
+    """What runs beside the host's loop has crashed while it was needed. Seen by every caller that was waiting for it.
+
+    What it crashed with is the `__cause__`; whoever opened it gets that as it is.
+    """
+
+
+class WrongLoopError(TurnwireError):
+    """Something that needs Trio was called without it, or in a thread that cannot run it. Seen by the caller."""
+
+
+class HostCancelledError(TurnwireError):
+    """The host has cancelled a coroutine of its own that Trio was waiting for, such as a sink. It was not done."""
+
+
 class TooManyTurnsError(TurnwireError):
     """The runtime holds as many turns as its settings allow. Seen by whoever opens one more."""
 
@@ -110,3 +125,15 @@ class ApprovalAnsweredError(TurnwireError):
         self.approved = approved
         """The first answer."""
         super().__init__(f"approval {approval_id} was answered before: {'approved' if approved else 'denied'}")
+
+
+class CallAnsweredError(TurnwireError):
+    """A call of a client's tool was answered before; the first answer stands. Seen by whoever answers a second time."""
+
+    def __init__(self, tool_call_id: str, *, output: object, error: str | None = None):
+        self.tool_call_id = tool_call_id
+        self.output = output
+        """The first answer's output."""
+        self.error = error
+        """Why the tool failed, as the first answer says, if it did."""
+        super().__init__(f"tool call {tool_call_id} was answered before")

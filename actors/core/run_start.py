@@ -1,0 +1,120 @@
+"""What a run begins with: the thread's conversation, what is new in it, and which waiting calls are answered. No await.
+
+- `messages` of the input is the whole conversation; else it is what is stored. New messages are added behind it.
+- A pending call whose result stands in the conversation already waits no longer; nor does one that is not there.
+- With an answer it goes on in this run. Without one it goes on waiting: the run pauses again, unless the user has said
+  something new. Then the model is asked, and is told that these calls have no result yet.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import attrs
+
+from turnwire.messages.json_text import dump_json
+from turnwire.messages.runs import Answer, ApprovalAnswer, PendingCall, RunInput, ToolAnswer
+from turnwire.messages.ui import SavedConversation, TextPart, ToolCallPart, ToolResultPart, UIMessage
+
+
+@attrs.frozen(kw_only=True)
+class AnsweredCall:
+    """A call of an earlier run, and what somebody has answered."""
+
+    call: ToolCallPart
+    pending: PendingCall
+    answer: Answer
+
+
+@attrs.frozen(kw_only=True)
+class Waiting:
+    """The calls that a thread waits for: those that have their answer now, and the rest."""
+
+    answered: tuple[AnsweredCall, ...] = ()
+    rest: tuple[PendingCall, ...] = ()
+
+
+def opening_of(run: RunInput, stored: SavedConversation | None) -> SavedConversation:
+    """Give the conversation that a run goes on from, what is new included."""
+    known = stored or SavedConversation()
+    messages = [*(known.messages if run.messages is None else _carry_over(run.messages, known.messages))]
+    there = {message.id for message in messages}
+    messages += (message for message in run.new_messages if message.id not in there)
+    return SavedConversation(messages=tuple(messages), state=known.state if run.state is None else run.state)
+
+
+def prompt_of(run: RunInput) -> str | None:
+    """Give the text of the user's message that began this run; None if somebody else did."""
+    message = _newest(run)
+    if message is None or message.role != "user":
+        return None
+    return "".join(part.content for part in message.parts if isinstance(part, TextPart))
+
+
+def has_news(run: RunInput) -> bool:
+    """Has somebody said something new, so that the model is to be asked whatever waits?"""
+    return prompt_of(run) is not None or bool(run.new_messages)
+
+
+def call_ids(messages: Iterable[UIMessage]) -> set[str]:
+    """Give the ids of all calls in a conversation."""
+    return {part.id for message in messages for part in message.parts if isinstance(part, ToolCallPart)}
+
+
+def sort_waiting(messages: Sequence[UIMessage], pending: Iterable[PendingCall], answers: Sequence[Answer]) -> Waiting:
+    """Tell the pending calls that go on now from those that wait on."""
+    parts = [part for message in messages for part in message.parts]
+    calls = {part.id: part for part in parts if isinstance(part, ToolCallPart)}
+    over = {part.tool_call_id for part in parts if isinstance(part, ToolResultPart)}
+    answered: list[AnsweredCall] = []
+    rest: list[PendingCall] = []
+    for each in pending:
+        call = calls.get(each.tool_call_id)
+        if call is None or each.tool_call_id in over:
+            continue
+        answer = next((answer for answer in answers if fits(answer, each)), None)
+        if answer is None:
+            rest.append(each)
+        else:
+            answered.append(AnsweredCall(call=call, pending=each, answer=answer))
+    return Waiting(answered=tuple(answered), rest=tuple(rest))
+
+
+def fits(answer: Answer, pending: PendingCall) -> bool:
+    """Is this the answer to that question?"""
+    if isinstance(answer, ApprovalAnswer):
+        return pending.kind == "approval" and answer.approval_id == pending.approval_id
+    return pending.kind == "client_tool" and answer.tool_call_id == pending.tool_call_id
+
+
+def text_of(answer: ToolAnswer) -> str:
+    """Give what a client's tool came to as text; why it failed first, if it did."""
+    output = answer.output if isinstance(answer.output, str) else dump_json(answer.output).decode()
+    if answer.error is None:
+        return output
+    return answer.error if answer.output is None else f"{answer.error}\n{output}"
+
+
+def _newest(run: RunInput) -> UIMessage | None:
+    messages = run.new_messages or run.messages or ()
+    return messages[-1] if messages else None
+
+
+def _carry_over(given: Iterable[UIMessage], known: Iterable[UIMessage]) -> list[UIMessage]:
+    """Let the calls of a client's messages keep what is stored of them and what no client sends back."""
+    stored = {part.id: part for message in known for part in message.parts if isinstance(part, ToolCallPart)}
+
+    def carried(message: UIMessage) -> UIMessage:
+        if not any(isinstance(part, ToolCallPart) and part.id in stored for part in message.parts):
+            return message
+        parts = (
+            attrs.evolve(
+                part,
+                approval=part.approval or stored[part.id].approval,
+                provider_data=part.provider_data or stored[part.id].provider_data,
+            )
+            if isinstance(part, ToolCallPart) and part.id in stored
+            else part
+            for part in message.parts
+        )
+        return attrs.evolve(message, parts=tuple(parts))
+
+    return [carried(message) for message in given]
