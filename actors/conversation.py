@@ -55,6 +55,12 @@ class Conversation:
             self._refuse_if_over()
             raise
 
+    def send_nowait(self, event: AnyAguiEvent | bytes | str) -> None:
+        """Hand one event over as `send` does, or raise trio.WouldBlock where it would wait for room."""
+        checked = _check(event)
+        self._refuse_if_over()
+        self._actor.put_nowait(checked)
+
     async def process(self, stream: AsyncIterable[AnyAguiEvent | bytes | str]) -> ProcessorResult:
         """Take a whole stream in, from before its first event to after its last, and say what it came to.
 

@@ -86,6 +86,11 @@ class ConversationActor(ParkingSpace):
             await self._events.send(event)
         self.call()
 
+    def put_nowait(self, event: AnyAguiEvent) -> None:
+        """Put an event into the channel, or raise trio.WouldBlock if there is no room."""
+        self.call()
+        self._events.send_nowait(event)
+
     def catch_up(self) -> None:
         """Process everything that has come in. What a callback raises stays in this conversation."""
         if self._is_draining or self.is_over:

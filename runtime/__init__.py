@@ -3,17 +3,23 @@
 from turnwire.actors import Conversation, ConversationCallbacks, ConversationOptions, Turn, TurnOptions
 from turnwire.runtime.conversations import open_conversation
 from turnwire.runtime.host import Runtime, open_runtime, wall_clock
+from turnwire.runtime.hosting import AnyTurn, Bridge, Hosted, open_bridge, open_hosted
 from turnwire.runtime.logs.memory import MemoryLog
 
 __all__ = [
+    "AnyTurn",
+    "Bridge",
     "Conversation",
     "ConversationCallbacks",
     "ConversationOptions",
+    "Hosted",
     "MemoryLog",
     "Runtime",
     "Turn",
     "TurnOptions",
+    "open_bridge",
     "open_conversation",
+    "open_hosted",
     "open_runtime",
     "wall_clock",
 ]

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 import trio
 
+from turnwire.actors.backend import HOSTED_INSTEAD, require_trio
 from turnwire.actors.conversation import Conversation
 from turnwire.actors.conversation_actor import ConversationActor
 from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
@@ -25,6 +26,7 @@ async def open_conversation(
     Leaving the block processes what was sent and ends the stream. If a callback has raised, that comes out as a
     ProtocolError with the callback's error as its cause.
     """
+    require_trio("open_conversation", instead=HOSTED_INSTEAD)
     actor = ConversationActor(
         thread_id,
         options or ConversationOptions(),

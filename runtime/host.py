@@ -7,12 +7,12 @@ cancelled, its turns still get a bounded time to hand over what they have accept
 import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
-from contextlib import aclosing, asynccontextmanager, nullcontext
-from typing import cast
+from contextlib import asynccontextmanager
 
 import attrs
 import trio
 
+from turnwire.actors.backend import HOSTED_INSTEAD, require_trio
 from turnwire.actors.conversation import Conversation
 from turnwire.actors.conversation_actor import ConversationActor
 from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
@@ -28,6 +28,7 @@ from turnwire.messages.events import StreamEvent
 from turnwire.messages.folds import TurnSnapshot
 from turnwire.messages.ui import SavedConversation
 from turnwire.runtime.beside import run_beside
+from turnwire.runtime.feeding import feed_turn
 
 log = logging.getLogger("turnwire.runtime")
 
@@ -60,6 +61,7 @@ async def open_runtime(
     be repeated exactly. Leaving the block closes every turn that is still open and waits for it, at most `grace`
     seconds; what could not be delivered by then is logged with the turns' ids, and listed in `runtime.undelivered`.
     """
+    require_trio("open_runtime", instead=HOSTED_INSTEAD)
     runtime = Runtime(on_emit_of(sink), options or TurnOptions(), max_turns, grace, timestamps, event_ids, raw)
     async with run_beside(runtime.run, runtime.shut_down):
         yield runtime
@@ -185,19 +187,11 @@ class Runtime:
         A malformed event raises, unless `on_invalid` is there to take note of it. The stream is closed at the end, if
         it can be: it is not left half read for the garbage collector.
         """
-        can_close = hasattr(events, "aclose")
-        async with (
-            aclosing(cast("AsyncGenerator[object, None]", events)) if can_close else nullcontext(),
-            self.open_turn(turn_id=turn_id, thread_id=thread_id, options=options) as turn,
-        ):
-            async for event in events:
-                try:
-                    await turn.send(event)
-                except InvalidEventError as exc:
-                    if on_invalid is None:
-                        raise
-                    on_invalid(exc)
-        return turn.snapshot()
+
+        def open_it() -> Turn:
+            return self.open_turn(turn_id=turn_id, thread_id=thread_id, options=options)
+
+        return await feed_turn(events, open_it, on_invalid)
 
     def open_conversation(
         self,

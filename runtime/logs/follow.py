@@ -11,6 +11,7 @@ from typing import Self
 import attrs
 import trio
 
+from turnwire.actors.backend import ITERATED_INSTEAD, require_trio
 from turnwire.messages.entries import LARGEST, START, Entry, EntryId, RawEntry
 from turnwire.messages.peek import peek_event
 from turnwire.runtime.logs.feeds import Feed, FeedSource, RawFeed
@@ -31,9 +32,11 @@ class _Reader:
         """The last entry that was given: read on from here another time with `after=`."""
 
     def __aiter__(self) -> Self:
+        require_trio("a log's reader", instead=ITERATED_INSTEAD)
         return self
 
     async def __aenter__(self) -> Self:
+        require_trio("a log's reader", instead=ITERATED_INSTEAD)
         return self
 
     async def __aexit__(

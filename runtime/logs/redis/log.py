@@ -20,6 +20,7 @@ import trio
 
 from turnwire.actors.core.restarts import RestartBudget
 from turnwire.actors.supervisor import run_supervised
+from turnwire.actors.backend import ENTERED_INSTEAD, require_trio
 from turnwire.messages.entries import START, Entry, EntryId, RawEntry, id_of
 from turnwire.messages.errors import LogUnavailableError
 from turnwire.messages.event_codec import encode_event
@@ -63,6 +64,7 @@ async def open_redis_log(url: str, *, options: RedisLogOptions | None = None) ->
     The server need not be up: appends fail until it is, and whoever writes tries again. Raises ValueError for a URL
     or options that cannot be right. Leave the block after everything that writes to the log has ended.
     """
+    require_trio("open_redis_log", instead=ENTERED_INSTEAD)
     redis_log = RedisLog(url, options or RedisLogOptions())
     async with run_beside(redis_log.run, redis_log.shut_down):
         yield redis_log
