@@ -127,7 +127,7 @@ test("a server that is not there yet is waited for, ever longer", async () => {
 });
 
 test("when the log lost what was read, all of it is read again", async () => {
-  for (const again of ["", "event: rewind\n"]) {
+  for (const again of ["", "event: rewound\ndata: {\"type\":\"rewound\"}\n\n"]) {
     const { url } = await serve(
       cut(entry("1-1", STARTED), entry("1-2", message("lost", "create", "gone")), entry("1-3", message("H", "create"))),
       stream(again, entry("1-1", STARTED), entry("1-2", message("Hey", "complete")), entry("1-3", COMPLETE)),
@@ -140,6 +140,14 @@ test("when the log lost what was read, all of it is read again", async () => {
 test("an entry that is sent twice counts once", async () => {
   const { url } = await serve(cut(entry("1-1", STARTED), entry("1-2", message("Hi"))), stream(entry("1-2", message("other")), entry("1-3", COMPLETE)));
   assert.deepEqual((await new TurnReader("t", { url, ...QUICK }).done).items, [message("Hi")]);
+});
+
+test("a turn that was read to its end before has nothing more to say", async () => {
+  const { url, asked } = await serve((response) => response.writeHead(204).end());
+  const reader = new TurnReader("t", { url, from: "1-9" });
+  assert.equal((await reader.done).terminal, null);
+  assert.equal(reader.connection, "ended");
+  assert.deepEqual(asked.map(({ url: path }) => path), ["/xapi/turns/t/stream?from=1-9"]);
 });
 
 test("a refusal is final and says why", async () => {

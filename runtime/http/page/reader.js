@@ -170,7 +170,7 @@ export function isBefore(a, b) {
 }
 
 const ENTRY_ID = /^\d+-\d+$/;
-const REWIND = "rewind";
+const REWOUND = "rewound";
 const PASSING = new Set([408, 425, 429]); // like 5xx: it may well be better later
 
 /** Follows one turn until its terminal, over as many connections as it takes. */
@@ -197,6 +197,8 @@ export class TurnReader {
     this.stopped = false;
     /** Ends the connection there is. @private */
     this.hangUp = new AbortController();
+    /** The service said that there is nothing more to read. @private */
+    this.isOver = false;
     /** @private @type {() => void} */
     this.wakeUp = () => {};
     /** How many tries in a row brought nothing. @private */
@@ -228,7 +230,7 @@ export class TurnReader {
     while (!this.stopped) {
       try {
         await this.connect();
-        if (this.fold.terminal) break;
+        if (this.fold.terminal || this.isOver) break;
         this.error = new Error("the stream ended before the turn did");
       } catch (exc) {
         this.error = /** @type {Error} */ (exc);
@@ -239,7 +241,7 @@ export class TurnReader {
       }
       if (!this.stopped) await this.pause();
     }
-    this.tell(this.fold.terminal ? "ended" : "stopped");
+    this.tell(this.fold.terminal || this.isOver ? "ended" : "stopped");
     return this.turn;
   }
 
@@ -252,6 +254,8 @@ export class TurnReader {
     let timer = setTimeout(giveUp, this.options.silence);
     try {
       const response = await this.options.fetch(this.address(), { headers: this.headers(), signal, cache: "no-store" });
+      this.isOver = response.status === 204; // we had resumed behind its end
+      if (this.isOver) return;
       await refuse(response);
       this.tell("live");
       const parser = new SseParser();
@@ -288,7 +292,7 @@ export class TurnReader {
     for (const { id, event, data, retry } of events) {
       if (retry !== null) this.options.firstDelay = Math.min(retry, this.options.longestDelay);
       const entry = id !== null && ENTRY_ID.test(id) ? id : null;
-      if (event === REWIND || (entry && this.cursor && isBefore(entry, this.cursor))) {
+      if (event === REWOUND || (entry && this.cursor && isBefore(entry, this.cursor))) {
         // The log lost what we had read, and tells all of it again: so do we.
         this.fold = new TurnFold();
         this.cursor = null;
