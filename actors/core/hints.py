@@ -168,7 +168,8 @@ def strip(hint: Hint) -> tuple[Hint, str | None]:
 
 
 def _is_annotated(hint: Hint) -> bool:
-    return typing.get_origin(hint) is typing.Annotated
+    origin: Any = typing.get_origin(hint)
+    return origin is typing.Annotated
 
 
 def is_typed_dict(cls: type[Any]) -> bool:

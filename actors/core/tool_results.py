@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from datetime import date, time
 from enum import Enum
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import attrs
 
@@ -76,8 +76,8 @@ def as_json(value: object, path: str = "$", depth: int = 0) -> Json:
             return {name: as_json(inner, f"{path}.{name}", depth + 1) for name, inner in _fields(value, path)}
 
 
-def _fields(value: Any, path: str) -> list[tuple[str, object]]:
-    cls: type[Any] = type(value)
+def _fields(value: object, path: str) -> list[tuple[str, object]]:
+    cls = type(value)
     if attrs.has(cls):
         return [(field.alias or field.name, getattr(value, field.name)) for field in attrs.fields(cls)]
     if dataclasses.is_dataclass(cls):

@@ -85,12 +85,13 @@ async def stream_response(
     body = stream_body(client, endpoint, request, retry=retry)
     async with aclosing(adapt_stream(adapter, body)) as events:
         async for event in events:
-            is_error = isinstance(event.payload, ItemError | ResponseError)
-            yield _without_secrets(event, endpoint) if is_error else event
+            yield without_secrets(event, endpoint)
 
 
-def _without_secrets(event: StreamEvent, endpoint: Endpoint) -> StreamEvent:
+def without_secrets(event: StreamEvent, endpoint: Endpoint) -> StreamEvent:
     """Give an error without the key: some hosts repeat the one they did not like, also in a stream."""
+    if not isinstance(event.payload, ItemError | ResponseError):
+        return event
     text = encode_event(event).decode()
     for secret in endpoint.secrets:
         text = text.replace(secret, "***")
