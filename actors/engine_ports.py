@@ -87,13 +87,14 @@ class ThreadStore(Protocol):
         ...
 
     async def pending(self, thread_id: str | None = None) -> tuple[PendingCall, ...]:
-        """List what waits for an answer: of one thread, or of all, oldest first."""
+        """List what waits for an answer and has none: of one thread, or of all, oldest first."""
         ...
 
     async def answer(self, thread_id: str, answer: Answer) -> None:
         """Take the one answer to a pending call. Also with many processes exactly one of several gets through.
 
-        Raises ApprovalAnsweredError with the first answer for a second one, UnknownCallError for what nobody asked.
+        Raises ApprovalAnsweredError or CallAnsweredError with the first answer for a second one, UnknownCallError for
+        what nobody asked.
         """
         ...
 

@@ -1,13 +1,12 @@
 """What becomes of a call: is it run, does the client run it, must somebody allow it, or can nobody run it? No await."""
 
-from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
 import attrs
 
-from turnwire.messages.events import FinalFunctionCall, Json
-from turnwire.messages.json_text import parse_json
-from turnwire.messages.providers.json_shapes import is_object
+from turnwire.actors.core.tool_arguments import MisfitError
+from turnwire.actors.core.toolset import Tool, ToolSet, read_object
+from turnwire.messages.events import Json
 
 VerdictKind: TypeAlias = Literal["run", "client_tool", "approval", "refuse"]
 
@@ -21,45 +20,34 @@ class Verdict:
     why: str = ""
 
 
-@attrs.frozen(kw_only=True)
-class ServerTool:
-    """What the verdict on a call of a server's tool depends on."""
+def judge_call(tools: ToolSet, name: str, arguments: str) -> Verdict:
+    """Say what is to be done with a call.
 
-    needs_approval: Callable[[Json], bool] = lambda _input: False
-    """Must somebody allow a call with this input?"""
-    find_problem: Callable[[str], str | None] = lambda _arguments: None
-    """Say what is wrong with these arguments, before anybody is asked to allow a call that cannot run."""
-
-
-@attrs.frozen(kw_only=True)
-class ToolDirectory:
-    """Which tools there are. A name that both sides use is the server's: a client cannot take a tool over."""
-
-    server: Mapping[str, ServerTool] = attrs.field(factory=dict[str, ServerTool])
-    client: frozenset[str] = frozenset()
-
-    def judge(self, call: FinalFunctionCall) -> Verdict:
-        """Say what is to be done with a call."""
-        tool = self.server.get(call.name)
-        if tool is None and call.name not in self.client:
-            return Verdict(kind="refuse", why=self.say_unknown(call.name))
-        try:
-            given: Json = parse_json(call.arguments or "{}")
-        except ValueError as exc:
-            given, problem = None, f"they are no JSON: {exc}"
-        else:
-            problem = "" if is_object(given) else f"expected a JSON object, got {call.arguments}"
-        if problem:
-            return Verdict(kind="refuse", why=f"The arguments of {call.name} do not fit: {problem}.")
-        if tool is None:
+    Nobody is asked to allow, or to run, what does not fit. What runs here is checked when it is run.
+    """
+    tool = tools.get(name)
+    if tool is None:
+        return Verdict(kind="refuse", why=say_unknown(tools, name))
+    try:
+        given = read_object(arguments)
+        if tool.runs_at == "client":
+            tool.read(arguments)
             return Verdict(kind="client_tool", input=given)
-        if not tool.needs_approval(given):
+        if not tool.asks_approval(given):
             return Verdict(kind="run", input=given)
-        why = tool.find_problem(call.arguments or "{}")
-        return Verdict(kind="approval", input=given) if why is None else Verdict(kind="refuse", why=why)
+        tool.read(arguments)
+    except MisfitError as misfit:
+        return Verdict(kind="refuse", why=f"the arguments of {name} do not fit: {misfit}")
+    return Verdict(kind="approval", input=given)
 
-    def say_unknown(self, name: str) -> str:
-        """Say that there is no such tool, and which there are."""
-        known = sorted({*self.server, *self.client})
-        there = f"The tools are: {', '.join(known)}." if known else "There are no tools."
-        return f"There is no tool named {name!r}. {there}"
+
+def say_unknown(tools: ToolSet, name: str) -> str:
+    """Say that there is no such tool, and which there are."""
+    there = f"the tools are: {', '.join(tool.name for tool in tools)}" if len(tools) else "there are no tools"
+    return f"there is no tool named {name!r}; {there}"
+
+
+def server_tool(tools: ToolSet, name: str) -> Tool | None:
+    """Find a tool that runs here."""
+    tool = tools.get(name)
+    return None if tool is None or tool.runs_at == "client" else tool

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 
 import attrs
 
-from turnwire.actors.core.call_verdicts import ToolDirectory
+from turnwire.actors.core.call_verdicts import judge_call
 from turnwire.actors.core.run_voice import RunVoice
+from turnwire.actors.core.toolset import ToolSet
 from turnwire.messages.agui import ToolCallEnd
 from turnwire.messages.agui_custom import ApprovalRequested, ToolInputAvailable, tell_custom
 from turnwire.messages.agui_more import AnyAguiEvent
@@ -30,7 +31,6 @@ class ToolRun:
     call_id: str
     name: str
     arguments: str
-    input: Json = None
 
 
 @attrs.define
@@ -42,7 +42,7 @@ class _Unanswered:
 class RunCalls:
     """Looks after the calls of one run."""
 
-    def __init__(self, run: RunInput, tools: ToolDirectory, voice: RunVoice, agui: list[AnyAguiEvent]) -> None:
+    def __init__(self, run: RunInput, tools: ToolSet, voice: RunVoice, agui: list[AnyAguiEvent]) -> None:
         self.waiting: list[PendingCall] = []
         """Calls of this run that somebody else must act on."""
         self._run = run
@@ -61,11 +61,11 @@ class RunCalls:
             if finish_reason in CUT_SHORT:
                 self.answer(call.call_id, f"The tool was not run: the reply ended by {finish_reason}.", success=False)
                 continue
-            verdict = self._tools.judge(call)
+            verdict = judge_call(self._tools, call.name, call.arguments or "")
             match verdict.kind:
                 case "run":
                     given = call.arguments or "{}"
-                    runs.append(ToolRun(call_id=call.call_id, name=call.name, arguments=given, input=verdict.input))
+                    runs.append(ToolRun(call_id=call.call_id, name=call.name, arguments=given))
                 case "refuse":
                     self.answer(call.call_id, verdict.why, success=False)
                 case "client_tool":

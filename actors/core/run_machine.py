@@ -20,12 +20,12 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from turnwire.actors.core.call_verdicts import ToolDirectory
 from turnwire.actors.core.loop import LoopState, LoopStrategy
 from turnwire.actors.core.reply import Reply
 from turnwire.actors.core.run_calls import CUT_SHORT, RunCalls, ToolRun
 from turnwire.actors.core.run_ids import RunIds
 from turnwire.actors.core.run_voice import RunVoice, epoch_milliseconds
+from turnwire.actors.core.toolset import ToolSet
 from turnwire.messages.agui import RunError, RunErrorInfo, RunFinished
 from turnwire.messages.agui_more import AnyAguiEvent
 from turnwire.messages.events import ErrorInfo, ResponseDone, ResponseError, StreamEvent, Usage
@@ -43,7 +43,7 @@ class RunMachine:
     def __init__(
         self,
         run: RunInput,
-        tools: ToolDirectory,
+        tools: ToolSet,
         strategy: LoopStrategy,
         *,
         now: Callable[[], float] = epoch_milliseconds,

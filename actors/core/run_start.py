@@ -6,7 +6,7 @@
   something new. Then the model is asked, and is told that these calls have no result yet.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import attrs
 
@@ -20,7 +20,6 @@ class AnsweredCall:
     """A call of an earlier run, and what somebody has answered."""
 
     call: ToolCallPart
-    pending: PendingCall
     answer: Answer
 
 
@@ -59,30 +58,23 @@ def call_ids(messages: Iterable[UIMessage]) -> set[str]:
     return {part.id for message in messages for part in message.parts if isinstance(part, ToolCallPart)}
 
 
-def sort_waiting(messages: Sequence[UIMessage], pending: Iterable[PendingCall], answers: Sequence[Answer]) -> Waiting:
-    """Tell the pending calls that go on now from those that wait on."""
+def sort_waiting(messages: Iterable[UIMessage], pending: Iterable[PendingCall], answers: Iterable[Answer]) -> Waiting:
+    """Find the calls that have an answer now, and those of the pending ones that wait on."""
     parts = [part for message in messages for part in message.parts]
-    calls = {part.id: part for part in parts if isinstance(part, ToolCallPart)}
     over = {part.tool_call_id for part in parts if isinstance(part, ToolResultPart)}
+    calls = {part.id: part for part in parts if isinstance(part, ToolCallPart) and part.id not in over}
+    asked = {call.approval.id: call for call in calls.values() if call.approval is not None}
     answered: list[AnsweredCall] = []
-    rest: list[PendingCall] = []
-    for each in pending:
-        call = calls.get(each.tool_call_id)
-        if call is None or each.tool_call_id in over:
-            continue
-        answer = next((answer for answer in answers if fits(answer, each)), None)
-        if answer is None:
-            rest.append(each)
+    for answer in answers:
+        if isinstance(answer, ApprovalAnswer):
+            call = asked.get(answer.approval_id)
         else:
-            answered.append(AnsweredCall(call=call, pending=each, answer=answer))
+            call = calls.get(answer.tool_call_id)
+        if call is not None:
+            answered.append(AnsweredCall(call=call, answer=answer))
+    settled = {each.call.id for each in answered}
+    rest = (each for each in pending if each.tool_call_id in calls and each.tool_call_id not in settled)
     return Waiting(answered=tuple(answered), rest=tuple(rest))
-
-
-def fits(answer: Answer, pending: PendingCall) -> bool:
-    """Is this the answer to that question?"""
-    if isinstance(answer, ApprovalAnswer):
-        return pending.kind == "approval" and answer.approval_id == pending.approval_id
-    return pending.kind == "client_tool" and answer.tool_call_id == pending.tool_call_id
 
 
 def text_of(answer: ToolAnswer) -> str:
