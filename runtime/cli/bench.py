@@ -7,6 +7,7 @@ tasks. All numbers of a line come from one run, so ratios hold on any machine; t
 import argparse
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import attrs
@@ -22,6 +23,7 @@ from turnwire.runtime.bench.growth import LENGTHS, GrowthRow, measure_growth
 from turnwire.runtime.bench.latency import PER_SECOND, TURNS, Latency, measure_latency
 from turnwire.runtime.bench.memory import measure_memory
 from turnwire.runtime.bench.pipeline import SHAPES, PipelineRow, measure
+from turnwire.runtime.bench.plot import Series, draw_costs
 from turnwire.runtime.bench.redis_section import RedisResults, as_json, measure_redis
 from turnwire.runtime.cli.bench_redis import print_redis
 
@@ -45,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="measure the path to Redis instead: at this server (its own keys are removed), or at one started for it",
     )
+    parser.add_argument("--plot", metavar="FILE", help="draw costs against lengths into this SVG file too")
 
 
 @attrs.define
@@ -79,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
         print(dump_json(_as_json(results)).decode())
     else:
         _print(results)
-    return 0
+    return 0 if args.plot is None else _plot(results, args.plot)
 
 
 def _measure(sections: Iterable[str], repeats: int, progress: Progress) -> Results:
@@ -114,6 +117,26 @@ class _bar:  # noqa: N801  # used like a function
 
     def __exit__(self, *_: object) -> None:
         self._progress.remove_task(self._task)
+
+
+def _plot(results: Results, file: str) -> int:
+    conversation = results.conversation.rows if results.conversation is not None else []
+    texts = [row for row in conversation if row.name == LOADS[0].name]
+    lines = [
+        Series("a turn's delta", [(row.deltas, row.us_without_bytes) for row in results.growth]),
+        Series("a conversation's delta", [(row.size, row.us_per_event) for row in texts]),
+        Series(
+            "the same in @tanstack/ai",
+            [(row.size, row.tanstack_us) for row in texts if row.tanstack_us is not None],
+            dashed=True,
+        ),
+    ]
+    try:
+        Path(file).write_text(draw_costs([line for line in lines if line.points]), encoding="utf-8")
+    except (OSError, ValueError) as exc:
+        print(f"turnwire bench: --plot {file}: {exc}; it draws the sections growth and conversation", file=sys.stderr)
+        return 2
+    return 0
 
 
 def _as_json(results: Results) -> dict[str, Any]:
