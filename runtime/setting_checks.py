@@ -79,6 +79,23 @@ def origins(value: tuple[str, ...]) -> str | None:
     return None
 
 
+def one_of(*words: str) -> Check:
+    """Make the check of a choice."""
+
+    def check(value: str) -> str | None:
+        return None if value in words else f"must be one of {', '.join(words)}"
+
+    return check
+
+
+def http_url(value: str) -> str | None:
+    """Check the address of an HTTP service."""
+    parts = urlsplit(value) if _has_port(value) else urlsplit("")
+    if parts.scheme in ("http", "https") and parts.hostname:
+        return None
+    return "must be an address such as https://example.org/v1"
+
+
 def redis_url(value: str) -> str | None:
     """Check the address of a Redis server."""
     if not _has_port(value):

@@ -126,6 +126,7 @@ class LimitSettings:
     turns: int = _setting(10_000, "turns per process; a worker takes no more", may_be.whole(1))
     readers_per_turn: int = _setting(1000, "readers of one turn; one more is refused", may_be.whole(1))
     readers: int = _setting(10_000, "readers per process; one more is refused", may_be.whole(1))
+    body_bytes: int = _setting(32 * MIB, "bytes of one HTTP request's body; a larger one is refused", may_be.whole(1))
 
 
 @attrs.frozen(kw_only=True)
@@ -139,6 +140,28 @@ class HttpSettings:
     cors_origins: tuple[str, ...] = _setting(
         (), "origins that browsers may read from; empty: CORS is off", may_be.origins
     )
+    token_lifetime: float = _setting(3600.0, "how long a browser's read-only token is valid at most", may_be.seconds())
+    heartbeat: float = _setting(15.0, "a stream that was quiet for so long gets a comment", may_be.seconds())
+    grace: float = _setting(
+        5.0, "how long a shutdown waits for requests to end; then their connections are cut", may_be.seconds(zero=True)
+    )
+    work: bool = _setting(True, "work on turns too, as a worker does; false: leave them to workers on the same Redis")
+
+
+@attrs.frozen(kw_only=True)
+class ModelSettings:
+    """The model that turns of threads are run with."""
+
+    provider: str | None = _setting(
+        None,
+        "who answers: openai-responses, openai-chat, anthropic-messages, or scripted, which plays a bundled answer",
+        may_be.one_of("openai-responses", "openai-chat", "anthropic-messages", "scripted"),
+    )
+    name: str | None = _setting(None, "which of the provider's models", may_be.word)
+    api_key: str | None = _setting(None, "the key for it", may_be.word, shown=_hide)
+    base_url: str | None = _setting(None, "where to ask, if not at the provider's own address", may_be.http_url)
+    max_tokens: int = _setting(4096, "most tokens of one answer, where the provider wants to be told", may_be.whole(1))
+    instructions: str | None = _setting(None, "what the model is told before every conversation")
 
 
 @attrs.frozen(kw_only=True)
@@ -150,6 +173,7 @@ class Settings:
     turn: TurnSettings = TurnSettings()
     limits: LimitSettings = LimitSettings()
     http: HttpSettings = HttpSettings()
+    model: ModelSettings = ModelSettings()
 
     @property
     def turn_options(self) -> TurnOptions:
@@ -181,7 +205,7 @@ class Settings:
 def conflicts(settings: Settings) -> list[tuple[str, str]]:
     """Name the settings that are fine alone but not together, each with its problem."""
     found: list[tuple[str, str]] = []
-    redis, worker, http = settings.redis, settings.worker, settings.http
+    redis, worker, http, model = settings.redis, settings.worker, settings.http, settings.model
     if redis.expire_after <= redis.keep_seconds:
         found.append(("redis.expire_after", f"must be more than redis.keep_seconds ({redis.keep_seconds:g})"))
     if worker.heartbeat * 2 > worker.claim_idle:
@@ -189,4 +213,10 @@ def conflicts(settings: Settings) -> list[tuple[str, str]]:
         found.append(("worker.heartbeat", f"must be at most half of worker.claim_idle ({worker.claim_idle:g})"))
     if not http.tokens and not may_be.is_loopback(http.host):
         found.append(("http.host", "must be a loopback address, such as 127.0.0.1, unless http.tokens are set"))
+    if redis.url is None and not http.work:
+        found.append(("http.work", "must be true without redis.url: nobody else can work on turns in memory"))
+    if model.provider not in (None, "scripted") and model.name is None:
+        found.append(("model.name", f"must be set for model.provider {model.provider}"))
+    if model.provider is None and (model.name or model.api_key or model.base_url):
+        found.append(("model.provider", "must be set for a model to be asked"))
     return found

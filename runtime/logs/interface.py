@@ -42,10 +42,6 @@ class TurnLog(Protocol):
         """Give each turn's newest entry; None for one that has none. One round trip, however many are asked for."""
         ...
 
-    async def newest_events(self, run_id: str, count: int = 1) -> tuple[RawEntry, ...]:
-        """Give the last raw events of a run, oldest first."""
-        ...
-
     async def outputs(self, turn_id: str) -> tuple[Output, ...]:
         """Give what a turn's entries say."""
         ...

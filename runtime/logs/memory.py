@@ -148,12 +148,6 @@ class MemoryLog:
         start = after.minor if after.major else 0  # the ids count the events
         return tuple(self._runs.get(run_id, ())[start : None if limit is None else start + limit])
 
-    async def newest_events(self, run_id: str, count: int = 1) -> tuple[RawEntry, ...]:
-        """Give the last raw events of a run, oldest first."""
-        await trio.lowlevel.checkpoint()
-        self._forget_expired()
-        return tuple(self._runs.get(run_id, ())[-count:])
-
     def follow_events(self, run_id: str, *, after: EntryId = START) -> RawFollower:
         """Give a run's events after an id and those to come, until one ends the turn: `async for` over it."""
         return RawFollower(self, run_id, after)

@@ -37,7 +37,7 @@ from turnwire.runtime.logs.keys import Keys
 from turnwire.runtime.logs.redis.book import Book
 from turnwire.runtime.logs.redis.commit import Committer
 from turnwire.runtime.logs.redis.control import Control
-from turnwire.runtime.logs.redis.lane import Command, Lane, Reply
+from turnwire.runtime.logs.redis.lane import Lane, Reply
 from turnwire.runtime.logs.redis.options import RedisLogOptions
 from turnwire.runtime.logs.redis.requests import Append, AppendRaw, Claim, Expire
 from turnwire.runtime.logs.redis.tail import Tail
@@ -132,8 +132,9 @@ class RedisLog:
 
     async def newest(self, turn_ids: Sequence[str]) -> tuple[Entry | None, ...]:
         """Give each turn's newest entry; None for one that has none. One round trip, however many are asked for."""
-        pages = await self._control.ask_all([_newest(self.keys.processed(turn_id), PASSED) for turn_id in turn_ids])
-        return tuple(next(iter(_parsed(page, to_entry)), None) for page in pages)
+        keys = [self.keys.processed(turn_id) for turn_id in turn_ids]
+        pages = await self._control.ask_all([("XREVRANGE", key, "+", "-", "COUNT", PASSED) for key in keys])
+        return tuple(map(_newest_of, pages))
 
     async def expire(self, turn_id: str) -> None:
         """Let a turn's outputs go after the time that is set for that. Done by itself after a terminal."""
@@ -163,11 +164,6 @@ class RedisLog:
     ) -> tuple[RawEntry, ...]:
         """Give a run's events after an id: all that are there, or the first `limit`."""
         return await self._read(self.keys.raw(run_id), after, limit, to_raw_entry)
-
-    async def newest_events(self, run_id: str, count: int = 1) -> tuple[RawEntry, ...]:
-        """Give the last raw events of a run, oldest first."""
-        (page,) = await self._control.ask_all([_newest(self.keys.raw(run_id), count)])
-        return tuple(reversed(_parsed(page, to_raw_entry)))
 
     def follow_events(self, run_id: str, *, after: EntryId = START) -> RawFollower:
         """Give a run's events after an id and those to come, until one ends the turn: `async for` over it."""
@@ -255,14 +251,11 @@ class RedisLog:
         return tuple(entries)
 
 
-def _newest(key: str, count: int) -> Command:
-    return ("XREVRANGE", key, "+", "-", "COUNT", count)
-
-
-def _parsed(page: Reply, make: Callable[[EntryId, dict[bytes, bytes]], _E | None]) -> list[_E]:
+def _newest_of(page: Reply) -> Entry | None:
     if (error := refusal(page)) is not None:
         raise LogUnavailableError(f"Redis refused to read a log: {error}")
-    return [entry for entry_id, fields in parse_entries(page) if (entry := make(entry_id, fields)) is not None]
+    entries = (to_entry(entry_id, fields) for entry_id, fields in parse_entries(page))
+    return next((entry for entry in entries if entry is not None), None)
 
 
 def _is_terminal(payload: str) -> bool:

@@ -1,0 +1,94 @@
+"""The directory of turns in memory: for a service that is one process."""
+
+import time
+from math import inf
+
+import attrs
+import trio
+
+from turnwire.runtime.backend.directory import ListedTurn, RecentTurns, cursor_of, parse_cursor, place_of
+from turnwire.runtime.queue.announcement import Announcement
+from turnwire.runtime.queue.memory import MemoryQueue
+
+
+@attrs.frozen
+class _Known:
+    turn: Announcement
+    listed: ListedTurn
+    forget_at: float
+
+
+class MemoryDirectory:
+    """Knows the turns of this process. Each is forgotten `expire_after` seconds after it was announced."""
+
+    def __init__(self, queue: MemoryQueue, *, expire_after: float = inf) -> None:
+        self._queue = queue
+        self._expire_after = expire_after
+        self._turns: dict[str, _Known] = {}  # by turn, oldest first
+        self._runs: dict[str, str] = {}
+        self._threads: dict[str, dict[str, None]] = {}
+
+    async def announce(self, turn: Announcement) -> None:
+        """Remember a turn, list it, and tell the worker. Twice is fine."""
+        await trio.lowlevel.checkpoint()
+        self._forget()
+        known = self._turns.get(turn.turn_id)
+        if known is not None and known.turn == turn:
+            return
+        self._queue.announce(turn)  # first: it may refuse
+        listed = ListedTurn(turn.turn_id, round(time.time() * 1000))
+        self._turns[turn.turn_id] = _Known(turn, listed, trio.current_time() + self._expire_after)
+        self._runs[turn.run_id] = turn.turn_id
+        self._threads.setdefault(turn.thread_id, {})[turn.turn_id] = None
+
+    async def turn_of(self, run_id: str) -> str | None:
+        """Say which turn a run belongs to."""
+        await trio.lowlevel.checkpoint()
+        self._forget()
+        return self._runs.get(run_id)
+
+    async def run_of(self, turn_id: str) -> str | None:
+        """Say under which run a turn's events are kept."""
+        await trio.lowlevel.checkpoint()
+        known = self._known(turn_id)
+        return None if known is None else known.turn.run_id
+
+    async def thread_of(self, turn_id: str) -> str | None:
+        """Say which thread a turn belongs to."""
+        await trio.lowlevel.checkpoint()
+        known = self._known(turn_id)
+        return None if known is None else known.turn.thread_id
+
+    async def turns_of(self, thread_id: str) -> tuple[ListedTurn, ...]:
+        """List a thread's turns, oldest first."""
+        await trio.lowlevel.checkpoint()
+        self._forget()
+        listed = [self._turns[turn_id].listed for turn_id in self._threads.get(thread_id, ())]
+        return tuple(sorted(listed, key=place_of))
+
+    async def recent(self, *, before: str | None = None, limit: int = 50) -> RecentTurns:
+        """List turns of all threads, newest first, from a cursor on."""
+        end = None if before is None else place_of(parse_cursor(before))
+        await trio.lowlevel.checkpoint()
+        self._forget()
+        listed = (known.listed for known in self._turns.values())
+        older = sorted((it for it in listed if end is None or place_of(it) < end), key=place_of, reverse=True)
+        page = tuple(older[:limit])
+        return RecentTurns(page, cursor_of(page[-1]) if len(older) > limit else None)
+
+    def _known(self, turn_id: str) -> _Known | None:
+        self._forget()
+        return self._turns.get(turn_id)
+
+    def _forget(self) -> None:
+        now = trio.current_time()
+        while self._turns:
+            turn_id, known = next(iter(self._turns.items()))
+            if known.forget_at > now:
+                return
+            del self._turns[turn_id]
+            self._runs.pop(known.turn.run_id, None)
+            thread = self._threads[known.turn.thread_id]
+            thread.pop(turn_id, None)
+            if not thread:
+                del self._threads[known.turn.thread_id]

@@ -1,0 +1,1 @@
+"""The HTTP service: routes, streams, access."""

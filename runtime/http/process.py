@@ -1,0 +1,124 @@
+"""The service as a whole: backend, runtime, worker, HTTP; each inside the one it stands on.
+
+```
+open_service
+├─ backend      log tasks, directory                     (outlive all below)
+├─ runtime      the actors of the turns
+├─ worker       works on turns, unless others do
+└─ http         accept loop, connections, streams        (innermost: first to stop)
+```
+
+Told to stop, it takes no more connections and turns, ends streams as they should end, waits for requests (http.grace)
+and for turns (worker.grace), and hands the rest over.
+"""
+
+import signal
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+import attrs
+import trio
+
+from turnwire.runtime.backend import open_backend
+from turnwire.runtime.host import open_runtime
+from turnwire.runtime.http.access import Access, Authoriser
+from turnwire.runtime.http.app import make_app
+from turnwire.runtime.http.server import HttpServer
+from turnwire.runtime.http.service import Service
+from turnwire.runtime.metrics import LogCollector, RuntimeCollector, WorkerCollector
+from turnwire.runtime.observe import get_logger
+from turnwire.runtime.settings import Settings
+from turnwire.runtime.worker import Engine, Worker
+from turnwire.runtime.worker.worker import AT_ONCE
+
+log = get_logger("turnwire.http")
+
+RUNTIME_GRACE = 1.0  # seconds; by then every turn has ended or was cancelled
+
+
+@attrs.frozen
+class RunningService:
+    """A service that is up."""
+
+    service: Service
+    urls: tuple[str, ...]
+    server: HttpServer
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return self.urls[0]
+
+    def stop(self) -> None:
+        """Begin to end: no more connections and turns; what is under way gets its grace time. Twice is fine."""
+        self.server.stop()
+        self.service.streams.close()
+        if self.service.worker is not None:
+            self.service.worker.stop()
+
+    def stop_at_once(self) -> None:
+        """End without waiting: turns are handed over."""
+        self.stop()
+        self.server.stop_at_once()
+        if self.service.worker is not None:
+            self.service.worker.stop_at_once()
+
+
+@asynccontextmanager
+async def open_service(
+    settings: Settings, *, engine: Engine | None = None, authoriser: Authoriser | None = None
+) -> AsyncGenerator[RunningService, None]:
+    """Have a service for the length of a block; leaving it stops it. Raises OSError when it cannot listen."""
+    async with (
+        open_backend(settings) as backend,
+        open_runtime(
+            sink=backend.log,
+            options=settings.turn_options,
+            max_turns=settings.limits.turns + AT_ONCE,  # the worker keeps the limit; two of its tasks ask at once
+            grace=RUNTIME_GRACE,
+        ) as runtime,
+    ):
+        worker = Worker(backend.log, runtime, backend.queue, settings, engine=engine) if settings.http.work else None
+        access = Access(settings.http, authoriser=authoriser, shared=backend.is_shared)
+        service = Service(backend=backend, settings=settings, access=access, worker=worker)
+        service.registry.register(LogCollector(backend.log))
+        service.registry.register(RuntimeCollector(runtime))
+        if worker is not None:
+            service.registry.register(WorkerCollector(worker))
+        http = settings.http
+        server = HttpServer(make_app(service), host=http.host, port=http.port, grace=http.grace)
+        async with trio.open_nursery() as nursery:
+            urls = await nursery.start(server.run, name="http")
+            if worker is not None:
+                nursery.start_soon(worker.run, name="worker")
+            running = RunningService(service, tuple(urls), server)
+            try:
+                yield running
+            finally:
+                running.stop()
+
+
+async def run_service(settings: Settings, on_up: Callable[[tuple[str, ...]], object] = lambda _urls: None) -> None:
+    """Be a service until SIGTERM or SIGINT; a second one does not wait for requests and turns to end.
+
+    `on_up` is told the addresses when it answers there.
+    """
+    async with trio.open_nursery() as nursery:
+        async with open_service(settings) as running:
+            stopped = await nursery.start(_stop_at_signals, running, name="signals")
+            log.info("serving", urls=list(running.urls))
+            on_up(running.urls)
+            await stopped.wait()
+        nursery.cancel_scope.cancel()
+    log.info("service ended")
+
+
+async def _stop_at_signals(running: RunningService, task_status: trio.TaskStatus[trio.Event]) -> None:
+    stopped = trio.Event()
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        task_status.started(stopped)
+        async for number in signals:
+            log.info("signal", signal=signal.Signals(number).name)
+            if stopped.is_set():
+                running.stop_at_once()
+            stopped.set()
