@@ -68,8 +68,19 @@ def content_text(content: str | tuple[ContentPart, ...]) -> str:
 
 @attrs.define
 class _Made:
+    """A message on its way."""
+
     message: UIMessage
     parts: list[Part] = attrs.field(factory=list[Part])
+    calls: dict[str, int] = attrs.field(factory=dict[str, int])
+    """The place of each call; where an id was used twice, of the newer."""
+
+    def keep(self, message: SpokenMessage | AssistantMessage) -> None:
+        """Keep what the provider wants back with a message."""
+        if message.encrypted_value is not None:
+            data = self.message.provider_data or {}
+            values = {**data.get("encryptedValues", {}), message.id: message.encrypted_value}
+            self.message = attrs.evolve(self.message, provider_data={**data, "encryptedValues": values})
 
 
 def _spoken(message: SpokenMessage) -> _Made:
@@ -80,7 +91,9 @@ def _spoken(message: SpokenMessage) -> _Made:
             parts.append(TextPart(content=part.text))
         else:
             parts.append(MediaPart(kind=part.kind, source=part.source, metadata=part.metadata))
-    return _Made(UIMessage(id=message.id, role=message.role), parts)
+    made = _Made(UIMessage(id=message.id, role=message.role), parts)
+    made.keep(message)
+    return made
 
 
 def _add(made: _Made, message: AssistantMessage | ToolMessage | ReasoningMessage, *, classic: bool) -> None:
@@ -94,25 +107,41 @@ def _add(made: _Made, message: AssistantMessage | ToolMessage | ReasoningMessage
                 made.message = attrs.evolve(made.message, id=message.id)  # not the id of the thinking before it
             if message.content:
                 made.parts.append(TextPart(content=message.content))
-            made.parts.extend(map(_call, message.tool_calls))
+            for call in message.tool_calls:
+                made.calls[call.id] = len(made.parts)
+                made.parts.append(_call(call))
+            made.keep(message)
         case ToolMessage():
             text = content_text(message.content)
             state: ToolResultState = "error" if message.error is not None else "complete"
-            for place, part in enumerate(made.parts):
-                if isinstance(part, ToolCallPart) and part.id == message.tool_call_id:
-                    known = part.state if classic else state
-                    made.parts[place] = attrs.evolve(part, output=parse_json_or_text(text), state=known)
-            made.parts.append(
-                ToolResultPart(tool_call_id=message.tool_call_id, content=text, state=state, error=message.error)
+            place = made.calls.get(message.tool_call_id)
+            asked = None if place is None else made.parts[place]
+            if place is not None and isinstance(asked, ToolCallPart):
+                known = asked.state if classic else state
+                made.parts[place] = attrs.evolve(asked, output=parse_json_or_text(text), state=known)
+            result = ToolResultPart(
+                tool_call_id=message.tool_call_id,
+                content=text,
+                state=state,
+                error=message.error,
+                provider_data=_sealed(message.encrypted_value),
             )
+            made.parts.append(result)
 
 
 def _call(call: AguiToolCall) -> ToolCallPart:
-    sealed = {"encryptedValue": call.encrypted_value} if call.encrypted_value is not None else None
     part = ToolCallPart(
-        id=call.id, name=call.name, arguments=call.arguments, state="input-complete", provider_data=sealed
+        id=call.id,
+        name=call.name,
+        arguments=call.arguments,
+        state="input-complete",
+        provider_data=_sealed(call.encrypted_value),
     )
     try:
         return attrs.evolve(part, input=parse_json(call.arguments))
     except ValueError:
         return part
+
+
+def _sealed(value: str | None) -> ProviderData | None:
+    return None if value is None else {"encryptedValue": value}

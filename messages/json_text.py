@@ -18,7 +18,7 @@ MAX_DEPTH = 200
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def parse_json(text: bytes | str) -> Any:
+def parse_json(text: bytes | str, *, max_depth: int = MAX_DEPTH) -> Any:
     """Parse JSON text. Raises ValueError for all that is not JSON: NaN, Infinity, numbers past a float's range.
 
     >>> parse_json('{"n": 123456789012345678901234567890}')
@@ -32,8 +32,8 @@ def parse_json(text: bytes | str) -> Any:
     except RecursionError:
         raise ValueError("JSON is nested too deeply") from None
     brackets = (b"[", b"{") if isinstance(text, bytes) else ("[", "{")
-    if sum(map(cast("Any", text).count, brackets)) > MAX_DEPTH and _is_deep(value):
-        raise ValueError(f"JSON is nested deeper than {MAX_DEPTH} levels")
+    if sum(map(cast("Any", text).count, brackets)) > max_depth and _is_deep(value, max_depth):
+        raise ValueError(f"JSON is nested deeper than {max_depth} levels")
     return value
 
 
@@ -99,10 +99,10 @@ def mend_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _is_deep(value: object) -> bool:
-    """Tell, without recursion, whether a value is nested deeper than MAX_DEPTH."""
+def _is_deep(value: object, max_depth: int) -> bool:
+    """Tell, without recursion, whether a value is nested deeper than this."""
     level = [value]
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(max_depth + 1):
         level = [inner for outer in level for inner in _children(outer)]
         if not level:
             return False

@@ -6,7 +6,7 @@ from typing import Any, cast
 from turnwire.messages.agui_messages_codec import MEDIA_SOURCE
 from turnwire.messages.agui_usage import structure_usage, unstructure_usage
 from turnwire.messages.errors import InvalidEventError
-from turnwire.messages.json_text import dump_json, parse_json, refuse_nan
+from turnwire.messages.json_text import MAX_DEPTH, dump_json, parse_json, refuse_nan
 from turnwire.messages.shapes import Shape, each, tagged
 from turnwire.messages.ui import (
     Approval,
@@ -21,6 +21,9 @@ from turnwire.messages.ui import (
     ToolResultPart,
     UIMessage,
 )
+
+MAX_SAVED_DEPTH = MAX_DEPTH + 20
+"""What a tool said may be as deep as JSON may be here, and stands some levels down in a saved conversation."""
 
 _MEDIA = Shape(MediaPart, names={"kind": "type"}, nested={"source": MEDIA_SOURCE.nested})
 PART_TYPES: Mapping[str, Shape[Any]] = {
@@ -128,7 +131,7 @@ def structure_result(document: object) -> ProcessorResult:
 
 def _parse(data: bytes | str) -> object:
     try:
-        return cast("object", parse_json(data))
+        return cast("object", parse_json(data, max_depth=MAX_SAVED_DEPTH))
     except ValueError as exc:
         raise InvalidEventError(f"not JSON: {exc}") from None
 

@@ -2,23 +2,27 @@
 
 One function for each kind of event, found by a table at the end; an event that has no effect stands there too, so that
 what is ignored is ignored on purpose. The work is done in the rooms next door: text_flow.py, thinking_flow.py,
-tool_desk.py, shared_state.py. Chunks are spelled out by messages/dialects/agui_chunks.py.
+tool_desk.py, approvals.py. Chunks are spelled out by messages/dialects/agui_chunks.py.
 """
 
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import attrs
+
+from turnwire.actors.core.call_facts import carry_over
 from turnwire.actors.core.conversation_scope import ConversationScope
 from turnwire.actors.core.counts import count
-from turnwire.actors.core.shared_state import apply_patch
-from turnwire.actors.core.tool_desk import carry_over
+from turnwire.actors.core.settled_message import AnyMessage
 from turnwire.messages import agui, agui_more
 from turnwire.messages.agui_custom import ApprovalRequested, ToolInputAvailable, read_custom
 from turnwire.messages.agui_more import AnyAguiEvent
 from turnwire.messages.agui_sealed import STEP_DATA, sealed_data
 from turnwire.messages.agui_ui import content_text, ui_messages_of
 from turnwire.messages.errors import RunFailedError
+from turnwire.messages.json_patch import apply_patch
+from turnwire.messages.ui import ToolCallPart, UIMessage
 
 log = logging.getLogger("turnwire.conversation")
 
@@ -34,22 +38,25 @@ def apply_event(scope: ConversationScope, event: AnyAguiEvent) -> None:
 
 
 def _on_text_start(scope: ConversationScope, event: agui.TextMessageStart) -> None:
-    if event.role != "assistant":
+    if event.message_id in scope.others:
         scope.release(event.message_id)
-        scope.held[event.message_id] = (event.role, [], event.timestamp)
+        del scope.others[event.message_id]
+    if event.role != "assistant":
+        scope.others[event.message_id] = event.role
+        scope.held[event.message_id] = ([], event.timestamp)
     else:
         scope.text.begin(event.message_id)
 
 
 def _on_text(scope: ConversationScope, event: agui.TextMessageContent) -> None:
-    if scope.held and event.message_id in scope.held:
-        scope.held[event.message_id][1].append(event.delta)
+    if scope.others and event.message_id in scope.others:
+        scope.hold(event)  # also behind its end: never are they the assistant's words
         return
     scope.text.add(event.message_id, event.delta, scope.messages.open or scope.begin_message(event))
 
 
 def _on_text_end(scope: ConversationScope, event: agui.TextMessageEnd) -> None:
-    if event.message_id in scope.held:
+    if event.message_id in scope.others:
         scope.release(event.message_id)
         return
     scope.text.flush()
@@ -133,7 +140,7 @@ def _on_custom(scope: ConversationScope, event: agui.Custom) -> None:
         case ToolInputAvailable():
             scope.notices.add(callbacks.on_tool_call, request.tool_call_id, request.tool_name, request.input)
         case ApprovalRequested(tool_call_id=call_id, tool_name=name, input=value, approval=approval):
-            if scope.desk.request_approval(request):
+            if scope.approvals.request(request):
                 scope.notices.add(callbacks.on_approval_request, call_id, name, value, approval.id)
 
 
@@ -154,12 +161,22 @@ def _on_run_error(scope: ConversationScope, event: agui.RunError) -> None:
 def _on_messages(scope: ConversationScope, event: agui_more.MessagesSnapshot) -> None:
     known = scope.messages.holders
     scope.text.flush()
-    messages = [carry_over(message, known) for message in ui_messages_of(event.messages, classic=scope.classic)]
-    scope.messages.replace(messages)
+    scope.messages.replace(
+        [_carried(message, known) for message in ui_messages_of(event.messages, classic=scope.classic)]
+    )
     scope.text.forget()
     scope.thinking.forget()
     scope.desk.forget()
+    scope.approvals.learn()
     scope.notices.changed = True
+
+
+def _carried(message: UIMessage, known: Mapping[str, AnyMessage]) -> UIMessage:
+    parts = (
+        carry_over(part, known[part.id].facts(part.id)) if isinstance(part, ToolCallPart) and part.id in known else part
+        for part in message.parts
+    )
+    return attrs.evolve(message, parts=tuple(parts))
 
 
 def _on_state(scope: ConversationScope, event: agui_more.StateSnapshot) -> None:

@@ -17,7 +17,7 @@ from turnwire.actors.core.message_list import Messages
 from turnwire.messages.agui_more import AnyAguiEvent
 from turnwire.messages.errors import UnknownCallError
 from turnwire.messages.events import Json
-from turnwire.messages.json_text import dump_json
+from turnwire.messages.json_text import dump_json, refuse_nan
 from turnwire.messages.ui import ProcessorResult, UIMessage
 from turnwire.messages.ui_changes import ConversationChange, StateChanged
 
@@ -70,7 +70,7 @@ class ConversationMachine:
     @property
     def pending_approvals(self) -> tuple[str, ...]:
         """The ids of the approvals that nobody has answered yet."""
-        return self._scope.desk.pending_approvals()
+        return self._scope.approvals.pending()
 
     def take_changes(self) -> list[ConversationChange]:
         """Give what has changed since the last time, each message once and as it is now."""
@@ -113,19 +113,23 @@ class ConversationMachine:
         return self._scope.result()
 
     def flush(self) -> None:
-        """Show all text that waits, whatever the strategy says."""
-        self._scope.flush()
+        """Show all text that waits, whatever the strategy says. The stream goes on."""
+        self._scope.text.show_waiting()
         self._tell()
 
     def add_message(self, message: UIMessage) -> None:
         """Add a whole message, such as the user's next one. Raises ValueError if its id is taken."""
         self._scope.messages.append(message)
-        self._scope.desk.learn_from(message)
+        self._scope.approvals.learn_from(message)
         self._notices.changed = True
         self._tell()
 
     def add_tool_result(self, tool_call_id: str, output: Json, error: str | None = None) -> None:
-        """Give the output of a tool that the client ran. Raises UnknownCallError if there is no such call."""
+        """Give the output of a tool that the client ran. Raises UnknownCallError if there is no such call.
+
+        And TypeError or ValueError, with nothing changed, if the output is not JSON: NaN is not.
+        """
+        refuse_nan(output)
         content = output if isinstance(output, str) else dump_json(output).decode()
         if not self._scope.desk.answer(tool_call_id, content, output=output, error=error):
             raise UnknownCallError(f"there is no call {tool_call_id} in this conversation")
@@ -133,7 +137,7 @@ class ConversationMachine:
 
     def add_tool_approval_response(self, approval_id: str, approved: bool) -> None:  # the word says it
         """Give the user's answer. Raises UnknownCallError, or ApprovalAnsweredError with the first answer."""
-        self._scope.desk.answer_approval(approval_id, approved=approved)
+        self._scope.approvals.answer(approval_id, approved=approved)
         self._tell()
 
     def _end(self) -> None:

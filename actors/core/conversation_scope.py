@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable
 
+from turnwire.actors.core.approvals import Approvals
 from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions, Notices
 from turnwire.actors.core.counts import Counts, count
 from turnwire.actors.core.message_list import MessageList
-from turnwire.actors.core.open_message import OpenMessage, is_blank
+from turnwire.actors.core.open_message import OpenMessage
+from turnwire.actors.core.settled_message import is_blank
 from turnwire.actors.core.text_flow import TextFlow
 from turnwire.actors.core.thinking_flow import ThinkingFlow
 from turnwire.actors.core.tool_desk import ToolDesk
-from turnwire.messages.agui import AguiEvent
+from turnwire.messages.agui import AguiEvent, TextMessageContent
 from turnwire.messages.agui_usage import add_usages
 from turnwire.messages.dialects.agui_chunks import AguiChunks
 from turnwire.messages.events import Json, Usage
@@ -22,8 +24,8 @@ class ConversationScope:
 
     __slots__ = (
         "_has_started",
-        "_partial",
         "_wish",
+        "approvals",
         "chunks",
         "classic",
         "counts",
@@ -34,6 +36,7 @@ class ConversationScope:
         "is_done",
         "messages",
         "notices",
+        "others",
         "sealed",
         "state",
         "state_changed",
@@ -58,8 +61,15 @@ class ConversationScope:
         per_step = options.thinking == "step"
         self.thinking = ThinkingFlow(self.messages, self.notices, self.text, per_step=per_step)
         self.classic = options.states == "classic"
-        self.desk = ToolDesk(self.messages, self.notices, self.text, self.counts, classic=self.classic)
-        self._partial = options.partial_arguments
+        self.desk = ToolDesk(
+            self.messages,
+            self.notices,
+            self.text,
+            self.counts,
+            classic=self.classic,
+            partial=options.partial_arguments,
+        )
+        self.approvals = Approvals(self.messages, self.desk, self.counts)
         self.begin_stream(None)
 
     def begin_stream(self, message_id: str | None) -> None:
@@ -69,7 +79,10 @@ class ConversationScope:
         self.thinking.reset()
         self.desk.reset()
         self.chunks = AguiChunks(self.counts)
-        self.held: dict[str, tuple[Role, list[str], float | str | None]] = {}
+        self.others: dict[str, Role] = {}
+        """Who is not the assistant and speaks in this stream, by message id."""
+        self.held: dict[str, tuple[list[str], float | str | None]] = {}
+        """What they say, until it is whole."""
         self._wish = message_id
         self.finish_reason: str | None = None
         self.usage: Usage | None = None
@@ -96,7 +109,7 @@ class ConversationScope:
             self.notices.add(self.notices.callbacks.on_stream_end, settled)
 
     def flush(self) -> None:
-        """Show all text that waits."""
+        """Show all text that waits, and what stands for half a character that nothing followed."""
         if self.messages.open is not None:
             self.text.flush()
             self.thinking.finish(self.messages.open)
@@ -115,7 +128,7 @@ class ConversationScope:
 
     def begin_message(self, event: AguiEvent) -> OpenMessage:
         """Make the assistant message of the stream: there is something to put in."""
-        message = self.messages.begin(self._wish, "assistant", event.timestamp, partial=self._partial)
+        message = self.messages.begin(self._wish, "assistant", event.timestamp)
         for entity_id, value in self.sealed.items():
             message.keep(entity_id, value, self.messages.moment)
         self.sealed.clear()
@@ -130,11 +143,15 @@ class ConversationScope:
         content = mend_surrogates(content)
         self.desk.answer(call_id, content, output=parse_json_or_text(content), error=error, data=data)
 
+    def hold(self, event: TextMessageContent) -> None:
+        """Hold what somebody other than the assistant says until it is whole."""
+        self.held.setdefault(event.message_id, ([], event.timestamp))[0].append(event.delta)
+
     def release(self, message_id: str) -> None:
-        """Add a message of somebody else's, which was held until it was whole."""
-        role, texts, created_at = self.held.pop(message_id, ("user", [], None))
+        """Add a message of somebody else's, which is whole now."""
+        texts, created_at = self.held.pop(message_id, ([], None))
         if text := mend_surrogates("".join(texts)):
-            self.messages.append_new(message_id, role, (TextPart(content=text),), created_at)
+            self.messages.append_new(message_id, self.others[message_id], (TextPart(content=text),), created_at)
             self.notices.changed = True
 
     def spend(self, usage: Usage | None) -> None:

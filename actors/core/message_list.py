@@ -7,7 +7,8 @@ costs the same for one message and for a thousand; what it shows is put together
 from collections.abc import Iterable, Iterator, Sequence
 from typing import cast, overload
 
-from turnwire.actors.core.open_message import AnyMessage, OpenMessage, SettledMessage
+from turnwire.actors.core.open_message import OpenMessage
+from turnwire.actors.core.settled_message import AnyMessage, SettledMessage
 from turnwire.messages.ui import Part, Role, ToolCallPart, UIMessage
 from turnwire.messages.ui_changes import ConversationChange, MessageChanged, MessageRemoved, MessagesReplaced
 
@@ -106,19 +107,10 @@ class MessageList:
         """Give the messages as they are now."""
         return Messages(self._list, self.moment, self.open, self._place)
 
-    def begin(
-        self, message_id: str | None, role: Role, created_at: float | str | None, *, partial: bool
-    ) -> OpenMessage:
+    def begin(self, message_id: str | None, role: Role, created_at: float | str | None) -> OpenMessage:
         """Open a message at the end; without an id it gets the next free number."""
-        moment = self.tick()
-        self.open = OpenMessage(
-            self._free_id(message_id),
-            role,
-            serial=self._next_serial(),
-            moment=moment,
-            created_at=created_at,
-            partial=partial,
-        )
+        name, serial = self._free_id(message_id), self._next_serial()
+        self.open = OpenMessage(name, role, serial=serial, moment=self.tick(), created_at=created_at)
         self._ids.add(self.open.id)
         self._place = len(self._list)
         self._list.append(self.open)

@@ -1,37 +1,30 @@
-"""Messages and the tool calls in them, changed in one way whether they are still being made or were done long ago.
+"""A message that can still change, and be read as it was at any moment. No clock, no await.
 
-`OpenMessage` is the one that its stream still adds to. `SettledMessage` holds a finished noun; a late result or an
-answer makes a newer version of it. Both can be read as they were at any moment. No clock, no await.
+A part that has not changed since it was last read is the same object again, so a view can tell by identity what it
+need not draw; and only what has changed is made again, so looking costs the same for three parts and for a thousand.
 """
 
-from typing import TypeAlias
+from typing import Self, TypeAlias, cast
 
-import attrs
+from turnwire.actors.core.call_facts import CallFacts
+from turnwire.actors.core.histories import History
+from turnwire.actors.core.open_parts import OpenCall, OpenText, WholeCall, WholePart
+from turnwire.actors.core.open_thinking import OpenThinking
+from turnwire.messages.ui import Part, ProviderData, Role, ToolCallPart, ToolResultPart, UIMessage
 
-from turnwire.actors.core.open_parts import CallFacts, History, OpenCall, OpenResult, OpenText, OpenThinking
-from turnwire.messages.ui import (
-    Part,
-    ProviderData,
-    Role,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolResultPart,
-    UIMessage,
-)
-
-OpenPart: TypeAlias = OpenText | OpenThinking | OpenCall | OpenResult
+OpenPart: TypeAlias = OpenText | OpenThinking | OpenCall | WholeCall | WholePart[Part] | WholePart[ToolResultPart]
 
 
 class OpenMessage:
-    """A message that its stream still adds to."""
+    """A message that its stream still adds to, or that a late answer has opened again."""
 
     __slots__ = (
         "_cache",
         "_calls",
-        "_partial",
+        "_made",
         "_provider_data",
         "_results",
+        "_stale",
         "changed",
         "created_at",
         "id",
@@ -41,14 +34,7 @@ class OpenMessage:
     )
 
     def __init__(
-        self,
-        message_id: str,
-        role: Role,
-        *,
-        serial: int,
-        moment: int,
-        created_at: float | str | None = None,
-        partial: bool = False,
+        self, message_id: str, role: Role, *, serial: int, moment: int, created_at: float | str | None = None
     ) -> None:
         self.id = message_id
         self.serial = serial
@@ -56,35 +42,59 @@ class OpenMessage:
         self.created_at = created_at
         self.changed = moment
         self.parts: list[OpenPart] = []
-        self._calls: dict[str, OpenCall] = {}
-        self._results: dict[str, OpenResult] = {}
+        self._made: list[Part | None] = []  # each part as it was read last; None: it has changed since
+        self._stale: list[int] = []  # the places of those that have
+        self._calls: dict[str, OpenCall | WholeCall] = {}
+        self._results: dict[str, WholePart[ToolResultPart]] = {}
         self._provider_data: History[ProviderData | None] = History(None, moment)
-        self._partial = partial
         self._cache: UIMessage | None = None
 
-    def touch(self, moment: int) -> None:
-        """Note that something in it has changed."""
+    @classmethod
+    def reopened(cls, message: UIMessage, *, serial: int, moment: int) -> Self:
+        """Open a message that was done. Where it has an id twice, the newer call is the one that is meant."""
+        opened = cls(message.id, message.role, serial=serial, moment=moment, created_at=message.created_at)
+        opened._provider_data = History(message.provider_data, moment)
+        for part in message.parts:
+            match part:
+                case ToolCallPart():
+                    opened.append(WholeCall(part, moment), moment)
+                case ToolResultPart():
+                    opened._results[part.tool_call_id] = result = WholePart(part, moment)
+                    opened.append(result, moment)
+                case _:
+                    opened.append(WholePart[Part](part, moment), moment)
+        return opened
+
+    def touch(self, part: OpenPart, moment: int) -> None:
+        """Note that a part changes. What was made of it is let go of: it holds a text that is to grow in place."""
         self.changed, self._cache = moment, None
+        if self._made[part.place] is not None:
+            self._made[part.place] = None
+            self._stale.append(part.place)
 
     def append(self, part: OpenPart, moment: int) -> None:
         """Let a part join at the end."""
-        self.touch(moment)
+        self.changed, self._cache = moment, None
+        part.place = len(self.parts)
         self.parts.append(part)
-        if isinstance(part, OpenCall):
+        self._made.append(None)
+        self._stale.append(part.place)
+        if isinstance(part, OpenCall | WholeCall):
             self._calls[part.id] = part
 
     def facts(self, call_id: str) -> CallFacts:
         """Say what is known of a call."""
-        return self._calls[call_id].facts.newest
+        return self._calls[call_id].facts
 
     def arguments(self, call_id: str) -> str:
         """Give the text of a call's arguments."""
-        return self._calls[call_id].arguments.text()
+        return self._calls[call_id].arguments
 
     def set_facts(self, call_id: str, facts: CallFacts, moment: int) -> None:
         """Know better about a call."""
-        self.touch(moment)
-        self._calls[call_id].set_facts(facts, moment)
+        call = self._calls[call_id]
+        self.touch(call, moment)
+        call.set_facts(facts, moment)
 
     def result(self, call_id: str) -> ToolResultPart | None:
         """Give the answer to a call, if there is one."""
@@ -93,16 +103,16 @@ class OpenMessage:
 
     def set_result(self, part: ToolResultPart, moment: int) -> None:
         """Put the answer to a call at the end, or in the place of an earlier one."""
-        self.touch(moment)
         if (earlier := self._results.get(part.tool_call_id)) is not None:
+            self.touch(earlier, moment)
             earlier.set(part, moment)
         else:
-            self._results[part.tool_call_id] = result = OpenResult(part, moment)
-            self.parts.append(result)
+            self._results[part.tool_call_id] = result = WholePart(part, moment)
+            self.append(result, moment)
 
     def keep(self, entity_id: str, value: str, moment: int) -> None:
         """Keep opaque data that belongs to no part."""
-        self.touch(moment)
+        self.changed, self._cache = moment, None
         data = self._provider_data.newest or {}
         self._provider_data.set(
             {**data, "encryptedValues": {**data.get("encryptedValues", {}), entity_id: value}}, moment
@@ -115,17 +125,23 @@ class OpenMessage:
     def at(self, moment: int) -> UIMessage:
         """Give the message as it was."""
         if self.changed > moment:
-            return self._build(moment)
+            return self._build(self._parts_at(moment), moment)
         if self._cache is None:
-            self._cache = self._build(moment)
+            for place in self._stale:
+                self._made[place] = self.parts[place].at(moment)
+            self._stale.clear()
+            self._cache = self._build(cast("list[Part]", self._made), moment)  # none is stale by now
         return self._cache
 
-    def _build(self, moment: int) -> UIMessage:
+    def _parts_at(self, moment: int) -> list[Part]:
         parts: list[Part] = []
-        for part in self.parts:
+        for part, made in zip(self.parts, self._made, strict=True):
             if part.born > moment:
                 break  # parts join at the end: what follows is younger still
-            parts.append(part.at(moment, partial=self._partial) if isinstance(part, OpenCall) else part.at(moment))
+            parts.append(made if made is not None and part.changed <= moment else part.at(moment))
+        return parts
+
+    def _build(self, parts: list[Part], moment: int) -> UIMessage:
         return UIMessage(
             id=self.id,
             role=self.role,
@@ -133,86 +149,3 @@ class OpenMessage:
             created_at=self.created_at,
             provider_data=self._provider_data.at(moment),
         )
-
-
-class SettledMessage:
-    """A message that is done."""
-
-    __slots__ = ("_versions", "id", "serial")
-
-    def __init__(self, message: UIMessage, moment: int, serial: int) -> None:
-        self.id = message.id
-        self.serial = serial
-        self._versions = History(message, moment)
-
-    def facts(self, call_id: str) -> CallFacts:
-        """Say what is known of a call."""
-        call = self._call(call_id)
-        return CallFacts(
-            state=call.state,
-            input=call.input,
-            output=call.output,
-            approval=call.approval,
-            provider_data=call.provider_data,
-        )
-
-    def arguments(self, call_id: str) -> str:
-        """Give the text of a call's arguments."""
-        return self._call(call_id).arguments
-
-    def set_facts(self, call_id: str, facts: CallFacts, moment: int) -> None:
-        """Know better about a call."""
-        call = self._call(call_id)
-        better = attrs.evolve(
-            call,
-            state=facts.state,
-            input=facts.input,
-            output=facts.output,
-            approval=facts.approval,
-            provider_data=facts.provider_data,
-        )
-        message = self.newest()
-        self._set(tuple(better if part is call else part for part in message.parts), moment)
-
-    def result(self, call_id: str) -> ToolResultPart | None:
-        """Give the answer to a call, if there is one."""
-        for part in reversed(self.newest().parts):
-            if isinstance(part, ToolResultPart) and part.tool_call_id == call_id:
-                return part
-        return None
-
-    def set_result(self, part: ToolResultPart, moment: int) -> None:
-        """Put the answer to a call at the end, or in the place of an earlier one."""
-        earlier, parts = self.result(part.tool_call_id), self.newest().parts
-        if earlier is None:
-            self._set((*parts, part), moment)
-        else:
-            self._set(tuple(part if old is earlier else old for old in parts), moment)
-
-    def newest(self) -> UIMessage:
-        """Give the message as it is."""
-        return self._versions.newest
-
-    def at(self, moment: int) -> UIMessage:
-        """Give the message as it was."""
-        return self._versions.at(moment)
-
-    def _set(self, parts: tuple[Part, ...], moment: int) -> None:
-        self._versions.set(attrs.evolve(self.newest(), parts=parts), moment)
-
-    def _call(self, call_id: str) -> ToolCallPart:
-        # From the end: where an id was used twice, the newer call is the one that is meant.
-        return next(
-            part for part in reversed(self.newest().parts) if isinstance(part, ToolCallPart) and part.id == call_id
-        )
-
-
-AnyMessage: TypeAlias = OpenMessage | SettledMessage
-
-
-def is_blank(message: UIMessage) -> bool:
-    """Does a message hold nothing but white space?"""
-    return message.provider_data is None and all(
-        isinstance(part, TextPart | ThinkingPart) and part.provider_data is None and not part.content.strip()
-        for part in message.parts
-    )

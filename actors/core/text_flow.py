@@ -88,14 +88,18 @@ class TextFlow:
             self._take(piece, message)
 
     def flush(self) -> None:
-        """Show all that waits."""
-        message = self._messages.open
-        if message is None:
+        """Show all that waits: what comes next is something else."""
+        if self._messages.open is None:
             return
         if rest := self._halves.give_up():
             self.texts.append(rest)
             self._waiting.append(rest)
-        if self._waiting:
+        self.show_waiting()
+
+    def show_waiting(self) -> None:
+        """Show what waits, but for half a character: its other half may still come."""
+        message = self._messages.open
+        if self._waiting and message is not None:
             piece = "".join(self._waiting)
             self._waiting.clear()
             self._show(piece, message)
@@ -107,8 +111,8 @@ class TextFlow:
         part = self._part
         if part is not None and self._message_id in (None, message_id):
             moment = self._messages.tick()
+            message.touch(part, moment)
             part.keep(data, moment)
-            message.touch(moment)
             self._messages.touch(message)
             self._notices.changed = True
 
@@ -137,7 +141,7 @@ class TextFlow:
             self._part = part = OpenText(moment)
             message.append(part, moment)
         else:
-            message.touch(moment)
+            message.touch(part, moment)
         part.append(piece, moment)
         self._messages.touch(message)
         self._notices.changed = True

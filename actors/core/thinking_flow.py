@@ -7,7 +7,7 @@ what is sealed must go back to where it was thought. No clock, no await.
 from turnwire.actors.core.conversation_options import Notices
 from turnwire.actors.core.message_list import MessageList
 from turnwire.actors.core.open_message import OpenMessage
-from turnwire.actors.core.open_parts import OpenThinking
+from turnwire.actors.core.open_thinking import OpenThinking
 from turnwire.actors.core.text_flow import Halves, TextFlow
 from turnwire.messages.events import Json
 
@@ -85,7 +85,7 @@ class ThinkingFlow:
         else:
             if part.begins(step_id):
                 self._text.flush()  # what was said before this step stands before it
-            message.touch(self._messages.tick())
+            message.touch(part, self._messages.tick())
         self._messages.touch(message)
         self._notices.changed = True
         return part

@@ -11,7 +11,7 @@ import pytest
 from tests.kit.conversations import Stage, args, asks, call, called, say, text
 from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
-from turnwire.actors.core.growing_text import GrowingText
+from turnwire.actors.core.histories import GrowingText
 from turnwire.messages.agui_more import AnyAguiEvent
 from turnwire.messages.ui import UIMessage
 
@@ -42,7 +42,7 @@ def look(messages: Sequence[UIMessage]) -> None:
 
 GROWING = """
 import tracemalloc
-from turnwire.actors.core.growing_text import GrowingText
+from turnwire.actors.core.histories import GrowingText
 
 grown = GrowingText()
 for number in range(20_000):
@@ -52,7 +52,7 @@ tracemalloc.start()
 for number in range(20_000, 20_200):
     grown.append("word ", number)
     grown.text()
-print(tracemalloc.get_traced_memory()[1] / grown.length)
+print(tracemalloc.get_traced_memory()[1] / len(grown.text()))
 """
 
 LISTENERS: dict[str, ConversationCallbacks] = {
@@ -122,7 +122,7 @@ def test_a_text_can_be_read_as_it_was() -> None:
     for number in range(5):
         grown.append(str(number), number * 10)
     assert [grown.at(moment) for moment in (-1, 0, 15, 40, 99)] == ["", "0", "01", "01234", "01234"]
-    assert (grown.length, grown.count, grown.pieces_from(3)) == (5, 5, ["3", "4"])
+    assert (grown.count, grown.pieces_from(3)) == (5, ["3", "4"])
 
 
 def test_the_stage_can_tell_a_change_that_is_told_twice() -> None:
