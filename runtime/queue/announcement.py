@@ -80,17 +80,22 @@ def remember(keys: Keys, turn: Announcement, *, expire_ms: int) -> list[Command]
 
 
 def dismiss(keys: Keys, ticket_id: EntryId) -> list[Command]:
-    """Word the commands that take an announcement out of the queue for good."""
-    return [("XACK", keys.queue, GROUP, str(ticket_id)), ("XDEL", keys.queue, str(ticket_id))]
+    """Word the commands that take an announcement out of the queue for good.
+
+    In this order: what is pending without an entry is cleared away by whoever finds it; an entry that nobody has
+    pending would stay for ever.
+    """
+    return [("XDEL", keys.queue, str(ticket_id)), ("XACK", keys.queue, GROUP, str(ticket_id))]
 
 
 def parse_tickets(entries: Reply) -> tuple[list[Ticket], list[EntryId]]:
     """Read queue entries; give the tickets, and the ids of entries that are none."""
     tickets: list[Ticket] = []
     malformed: list[EntryId] = []
-    for raw_id, fields in cast("Sequence[tuple[bytes, list[bytes] | None]]", entries or ()):
-        if fields is None:
-            continue  # deleted meanwhile: older servers give just the id
+    for entry in cast("Sequence[tuple[bytes, list[bytes] | None] | None]", entries or ()):
+        if entry is None or (fields := entry[1]) is None:
+            continue  # deleted meanwhile: older servers give just its id, or nothing in its place
+        raw_id = entry[0]
         entry_id = parse_id(raw_id)
         try:
             words = [word.decode() for word in fields]

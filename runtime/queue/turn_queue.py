@@ -94,10 +94,15 @@ class TurnQueue:
         while most > len(tickets):
             count = min(100, most - len(tickets))
             command = ("XAUTOCLAIM", self.keys.queue, GROUP, self.name, self._idle_ms, cursor, "COUNT", count)
-            (reply,) = await self._ask([command])
-            if reply is None:
-                break
-            tickets += await self._tickets(reply[1])
+            try:
+                (reply,) = await self._ask([command])
+                if reply is None:
+                    break
+                tickets += await self._tickets(reply[1])
+            except LogUnavailableError:
+                if not tickets:
+                    raise
+                break  # what we have is ours by now, and nobody else's for another idle time
             cursor = reply[0].decode()
             if cursor == NO_CURSOR:
                 break
@@ -110,13 +115,15 @@ class TurnQueue:
         await self._ask([*remember(self.keys, turn, expire_ms=self._expire_ms), thread, *commands])
 
     async def hand_over(self) -> int:
-        """Let others take all that we have, at once; give how many those are."""
+        """Let others take all that we have, at once; give how many those are.
+
+        Our name stays for a while: what the server gives to a read that we have broken off is pending under it, and
+        would go with it.
+        """
         ids = [str(entry_id) for entry_id in await self._pending()]
         claim = ("XCLAIM", self.keys.queue, GROUP, self.name, 0)
         words = ("IDLE", self._idle_ms, "JUSTID")
         await self._ask([(*claim, *ids[at : at + PAGE], *words) for at in range(0, len(ids), PAGE)])
-        if not ids:  # with entries of its own a consumer must stay: they would go with it
-            await self._ask([("XGROUP", "DELCONSUMER", self.keys.queue, GROUP, self.name)])
         return len(ids)
 
     async def forget_gone_workers(self) -> None:
@@ -125,7 +132,17 @@ class TurnQueue:
         for facts in cast("list[list[Any]]", reply or ()):
             known = dict(zip(facts[::2], facts[1::2], strict=True))
             if known[b"pending"] == 0 and known[b"idle"] > GONE_FOR * 1000:
-                await self._ask([("XGROUP", "DELCONSUMER", self.keys.queue, GROUP, known[b"name"])])
+                await self._forget(known[b"name"])
+
+    async def _forget(self, name: bytes) -> None:
+        """Clear a name away. Should its worker have woken up and taken turns just now, we take those."""
+        pending = ("XPENDING", self.keys.queue, GROUP, "-", "+", PAGE, name)
+        delete = ("XGROUP", "DELCONSUMER", self.keys.queue, GROUP, name)
+        *_, replies = await self._ask([("MULTI",), pending, delete, ("EXEC",)])
+        if taken := [entry[0] for entry in _checked(replies[0]) or ()]:
+            log.warning("a worker that was believed gone had taken turns; they are taken over", turns=len(taken))
+            claim = ("XCLAIM", self.keys.queue, GROUP, self.name, 0)
+            await self._ask([(*claim, *taken, "IDLE", self._idle_ms, "FORCE", "JUSTID")])
 
     @property
     def connections(self) -> int:

@@ -11,6 +11,7 @@ from tests.kit.servers import RedisServer, plain_client
 from turnwire.messages.errors import LogUnavailableError, QueueError
 from turnwire.runtime.logs.redis import RedisLogOptions
 from turnwire.runtime.queue import Announcement, Producer, Ticket, TurnQueue
+from turnwire.runtime.queue.announcement import dismiss, parse_tickets
 from turnwire.runtime.settings import RedisSettings, WorkerSettings
 
 IDLE = 0.3
@@ -118,7 +119,7 @@ async def test_a_late_worker_does_not_keep_what_another_has_taken(
 async def test_what_is_handed_over_is_taken_at_once(
     make_queue: MakeQueue, announce: Callable[..., None], client: Any, key_prefix: str
 ) -> None:
-    """And a worker that had nothing leaves no name behind."""
+    """By whoever asks first."""
     announce("a", "b")
     async with reading(make_queue("one", idle=60)) as one, reading(make_queue("two", idle=60)) as two:
         assert len(await one.take(5)) == 2
@@ -126,7 +127,32 @@ async def test_what_is_handed_over_is_taken_at_once(
         assert await one.hand_over() == 2
         assert sorted(names(await two.take_over(5))) == ["a", "b"]
         assert await one.hand_over() == 0
-    assert consumer_names(client, key_prefix) == {"two"}
+
+
+async def test_a_turn_that_comes_in_the_moment_of_the_hand_over_is_not_lost(
+    make_queue: MakeQueue,
+    announce: Callable[..., None],
+    client: Any,
+    key_prefix: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The server may still give it to the read that we have broken off: it is pending then, and taken over."""
+    queue = f"{key_prefix}:turns"
+    async with reading(make_queue("one")) as one, reading(make_queue("two")) as two:
+        assert await one.take(5) == []
+        ask = one._ask
+
+        async def ask_and_be_given_one(commands: Any) -> Any:
+            replies = await ask(commands)
+            if commands and commands[0][0] == "XPENDING":
+                client.xreadgroup("workers", one.name, {queue: ">"})
+            return replies
+
+        announce("a")
+        monkeypatch.setattr(one, "_ask", ask_and_be_given_one)
+        assert await one.hand_over() == 0
+        await trio.sleep(IDLE + 0.05)
+        assert names(await two.take_over(5)) == ["a"]
 
 
 async def test_a_finished_turn_leaves_the_queue(
@@ -202,6 +228,78 @@ async def test_names_of_workers_long_gone_are_cleared_away(
         await trio.sleep(0.1)
         await one.forget_gone_workers()
     assert consumers() == {"dead"}
+
+
+async def test_a_worker_that_wakes_after_an_hour_loses_nothing_with_its_name(
+    make_queue: MakeQueue, announce: Callable[..., None], client: Any, key_prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may take a turn in the very moment in which another clears its name away: that turn goes to the other."""
+    monkeypatch.setattr("turnwire.runtime.queue.turn_queue.GONE_FOR", 0.05)
+    queue = f"{key_prefix}:turns"
+    async with reading(make_queue("late")) as late, reading(make_queue("one")) as one:
+        assert await late.take(5) == []
+        client.xgroup_createconsumer(
+            queue, "workers", late.name
+        )  # some servers know a name once it was given something
+        await trio.sleep(0.1)
+        ask = one._ask
+
+        async def ask_while_it_wakes(commands: Any) -> Any:
+            replies = await ask(commands)
+            if commands[0][0] == "XINFO":
+                client.xreadgroup("workers", late.name, {queue: ">"})
+            return replies
+
+        announce("a", "b")
+        monkeypatch.setattr(one, "_ask", ask_while_it_wakes)
+        await one.forget_gone_workers()
+        assert consumer_names(client, key_prefix) == {"one"}
+        assert names(await one.take_over(5)) == ["a", "b"]
+
+
+async def test_an_acknowledgement_cut_short_leaves_nothing_that_looks_like_a_turn(
+    make_queue: MakeQueue, announce: Callable[..., None], client: Any, key_prefix: str
+) -> None:
+    """Its first command takes the entry out; what is pending then without an entry is passed over, and goes."""
+    announce("a")
+    async with reading(make_queue("one")) as one, reading(make_queue("two")) as two:
+        (ticket,) = await one.take(5)
+        client.execute_command(*dismiss(one.keys, ticket.id)[0])
+        assert client.xlen(f"{key_prefix}:turns") == 0
+        await trio.sleep(IDLE + 0.05)
+        assert await two.take_over(5) == []
+        assert client.xpending(f"{key_prefix}:turns", "workers")["pending"] == 0
+
+
+def test_an_entry_deleted_meanwhile_is_no_ticket() -> None:
+    """Servers of all ages: some leave it out, some give its id alone, some give nothing in its place."""
+    fields = [b"run_id", b"r", b"turn_id", b"t", b"thread_id", b"th"]
+    tickets, malformed = parse_tickets([None, (b"1-1", None), (b"1-2", fields)])
+    assert [str(ticket.id) for ticket in tickets] == ["1-2"]
+    assert malformed == []
+
+
+async def test_what_was_taken_over_before_the_server_went_away_is_worked_on(
+    make_queue: MakeQueue, announce: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is ours on the server already: nobody else would take it before another idle time is over."""
+    announce(*"abc")
+    async with reading(make_queue("one")) as one, reading(make_queue("two")) as two:
+        assert len(await one.take(5)) == 3
+        await trio.sleep(IDLE + 0.05)
+        ask, asked = two._ask, list[Any]()
+
+        async def ask_once(commands: Any) -> Any:
+            if asked:
+                raise LogUnavailableError("gone")
+            asked.append(commands)
+            (reply,) = await ask(commands)
+            return [[b"1-1", *reply[1:]]]  # as if there were more
+
+        monkeypatch.setattr(two, "_ask", ask_once)
+        assert names(await two.take_over(5)) == ["a", "b", "c"]
+        with pytest.raises(LogUnavailableError):
+            await two.take_over(5)
 
 
 async def test_a_server_that_is_away_is_said_so(make_queue: MakeQueue, own_server: RedisServer) -> None:
