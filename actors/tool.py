@@ -52,10 +52,10 @@ async def _call(called: Tool, given: dict[str, Any]) -> object:
     function = cast("Any", called.function)
     if called.is_async:
         return await function(**given)
-    returned: object = await trio.to_thread.run_sync(
-        lambda: function(**given), abandon_on_cancel=True, limiter=_limiter(), thread_name=f"tool {called.name}"
+    returned: tuple[object] = await trio.to_thread.run_sync(  # in a tuple: trio lets no coroutine out of a thread
+        lambda: (function(**given),), abandon_on_cancel=True, limiter=_limiter(), thread_name=f"tool {called.name}"
     )
-    return await returned if inspect.isawaitable(returned) else returned  # a lambda around an async function
+    return await returned[0] if inspect.isawaitable(returned[0]) else returned[0]  # a lambda around an async function
 
 
 def _limiter() -> trio.CapacityLimiter:

@@ -7,9 +7,7 @@ A request that fails before its first byte is sent again (`ConnectRetry`); after
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from functools import partial
-from typing import Final
-
-import httpx
+from typing import TYPE_CHECKING, Final
 
 from turnwire.actors.engine_ports import ModelCall
 from turnwire.messages.errors import UnsendableError
@@ -20,6 +18,9 @@ from turnwire.runtime.models.requests import known_formats, request_body
 from turnwire.runtime.models.stream import AdaptedStream
 from turnwire.runtime.providers.endpoints import Endpoint
 from turnwire.runtime.providers.http import ConnectRetry, ProviderHttpError, stream_body, without_secrets
+
+if TYPE_CHECKING:
+    import httpx  # for its name alone: the shell says what to install where it is missing
 
 UNSENDABLE: Final = "UNSENDABLE"
 """The code of a conversation that holds something for which the provider has no place."""
@@ -33,7 +34,7 @@ class ProviderModel:
         endpoint: Endpoint,
         *,
         model_id: str,
-        client: httpx.AsyncClient,
+        client: "httpx.AsyncClient",
         settings: Mapping[str, Json] | None = None,
         retry: ConnectRetry | None = None,
         provider_id: str | None = None,
