@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 import attrs
 
+from turnwire.actors.engine_ports import ThreadStore
 from turnwire.runtime.backend.directory import TurnDirectory
 from turnwire.runtime.backend.memory_directory import MemoryDirectory
 from turnwire.runtime.backend.redis_directory import open_redis_directory
@@ -15,6 +16,7 @@ from turnwire.runtime.queue.interface import WorkQueue
 from turnwire.runtime.queue.memory import MemoryQueue
 from turnwire.runtime.queue.turn_queue import TurnQueue
 from turnwire.runtime.settings import Settings
+from turnwire.runtime.threads import MemoryThreads
 
 
 @attrs.frozen(kw_only=True)
@@ -24,6 +26,7 @@ class Backend:
     log: TurnLog
     queue: WorkQueue
     directory: TurnDirectory
+    threads: ThreadStore
     is_shared: bool
 
 
@@ -40,7 +43,7 @@ async def open_backend(settings: Settings) -> AsyncGenerator[Backend, None]:
             open_redis_log(settings.redis.url, options=options) as log,
             open_redis_directory(settings.redis.url, options) as directory,
         ):
-            yield Backend(log=log, queue=queue, directory=directory, is_shared=True)
+            yield Backend(log=log, queue=queue, directory=directory, threads=MemoryThreads(), is_shared=True)
     finally:
         queue.close()
 
@@ -68,7 +71,7 @@ def _in_memory(settings: Settings) -> Backend:
     worker = settings.worker
     queue = MemoryQueue(name=worker.full_name, claim_idle=worker.claim_idle, max_turns=settings.limits.turns)
     directory = MemoryDirectory(queue, expire_after=settings.redis.expire_after + settings.turn_options.deadline)
-    return Backend(log=log, queue=queue, directory=directory, is_shared=False)
+    return Backend(log=log, queue=queue, directory=directory, threads=MemoryThreads(), is_shared=False)
 
 
 def _most_readers(settings: Settings) -> int:

@@ -15,20 +15,47 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from turnwire.messages.errors import TurnwireError
-from turnwire.runtime.http import event_routes, health_routes, page_routes, turn_routes
+from turnwire.runtime.http import (
+    agui_routes,
+    chat_routes,
+    event_routes,
+    health_routes,
+    page_routes,
+    thread_routes,
+    turn_routes,
+)
 from turnwire.runtime.http.access import TOKEN_KEY, Target
-from turnwire.runtime.http.errors import HttpError, error_response, to_http_error
+from turnwire.runtime.http.errors import HttpError, error_response, json_response, to_http_error
+from turnwire.runtime.http.openapi import describe
 from turnwire.runtime.http.routes import Route
 from turnwire.runtime.http.service import PRINCIPAL, Service
 from turnwire.runtime.observe import get_logger
 
 log = get_logger("turnwire.http")
 
+
+async def openapi(_service: Service, _request: Request) -> ASGIApp:
+    """Describe all routes."""
+    return json_response(describe(ROUTES))
+
+
 ROUTES: tuple[Route, ...] = (
     *event_routes.ROUTES,
     *turn_routes.ROUTES,
+    *thread_routes.ROUTES,
+    *agui_routes.ROUTES,
+    *chat_routes.ROUTES,
     *health_routes.ROUTES,
     *page_routes.ROUTES,
+    Route(
+        method="GET",
+        path="/openapi.json",
+        endpoint=openapi,
+        need="nothing",
+        about="own",
+        summary="This document",
+        answers={200: "OpenAPI 3.1"},
+    ),
 )
 DRAIN = 2.0  # seconds for which a refused body is read on, so that its sender gets to hear why
 

@@ -6,6 +6,7 @@ from starlette.responses import Response
 
 from turnwire.messages.errors import (
     ApprovalAnsweredError,
+    CallAnsweredError,
     ClosedError,
     InvalidEventError,
     LogUnavailableError,
@@ -73,7 +74,7 @@ def to_http_error(error: TurnwireError) -> HttpError | None:
             return unavailable("log_unavailable", "the log cannot be reached for now; the same request may be repeated")
         case ClosedError():
             return unavailable("closing", "the service is shutting down")
-        case ApprovalAnsweredError() | UnknownCallError():
+        case ApprovalAnsweredError() | CallAnsweredError() | UnknownCallError():
             return conflict(str(error))
         case _:
             return None

@@ -13,13 +13,19 @@ and for turns (worker.grace), and hands the rest over.
 """
 
 import signal
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 
 import attrs
 import trio
 
+from turnwire.actors.core.toolset import ToolFunction
+from turnwire.actors.engine import Engine
+from turnwire.actors.engine_options import EngineOptions
+from turnwire.actors.engine_ports import Model
+from turnwire.actors.tool import Tool, ToolSet
 from turnwire.runtime.backend import open_backend
+from turnwire.runtime.backend.models import open_models
 from turnwire.runtime.host import open_runtime
 from turnwire.runtime.http.access import Access, Authoriser
 from turnwire.runtime.http.app import make_app
@@ -28,7 +34,7 @@ from turnwire.runtime.http.service import Service
 from turnwire.runtime.metrics import LogCollector, RuntimeCollector, WorkerCollector
 from turnwire.runtime.observe import get_logger
 from turnwire.runtime.settings import Settings
-from turnwire.runtime.worker import Engine, Worker
+from turnwire.runtime.worker import Worker
 from turnwire.runtime.worker.worker import AT_ONCE
 
 log = get_logger("turnwire.http")
@@ -66,11 +72,19 @@ class RunningService:
 
 @asynccontextmanager
 async def open_service(
-    settings: Settings, *, engine: Engine | None = None, authoriser: Authoriser | None = None
+    settings: Settings,
+    *,
+    models: Mapping[str, Model] | None = None,
+    tools: ToolSet | Iterable[Tool | ToolFunction] = (),
+    authoriser: Authoriser | None = None,
 ) -> AsyncGenerator[RunningService, None]:
-    """Have a service for the length of a block; leaving it stops it. Raises OSError when it cannot listen."""
+    """Have a service for the length of a block; leaving it stops it. Raises OSError when it cannot listen.
+
+    `models`, by name, and `tools` are the host's own; without models those of the settings are used.
+    """
     async with (
         open_backend(settings) as backend,
+        open_models(settings.model) as configured,
         open_runtime(
             sink=backend.log,
             options=settings.turn_options,
@@ -78,9 +92,12 @@ async def open_service(
             grace=RUNTIME_GRACE,
         ) as runtime,
     ):
+        models = configured if models is None else models
+        options = EngineOptions(instructions=settings.model.instructions)
+        engine = Engine(models, tools, backend.threads, options).work if models else None
         worker = Worker(backend.log, runtime, backend.queue, settings, engine=engine) if settings.http.work else None
         access = Access(settings.http, authoriser=authoriser, shared=backend.is_shared)
-        service = Service(backend=backend, settings=settings, access=access, worker=worker)
+        service = Service(backend=backend, settings=settings, access=access, worker=worker, models=tuple(models))
         service.registry.register(LogCollector(backend.log))
         service.registry.register(RuntimeCollector(runtime))
         if worker is not None:

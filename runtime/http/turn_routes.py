@@ -9,6 +9,7 @@ from turnwire.runtime.http.access import Target
 from turnwire.runtime.http.bodies import number_at, read_object, text_at
 from turnwire.runtime.http.errors import HttpError, bad_request, json_response, not_found, unprocessable
 from turnwire.runtime.http.routes import Query, Route
+from turnwire.runtime.http.run_start import stream_run_of
 from turnwire.runtime.http.service import Service
 from turnwire.runtime.http.snapshots import read_snapshot, state_of
 from turnwire.runtime.http.streams import dialect_of, place_of, stream_turn
@@ -65,8 +66,11 @@ async def stream(service: Service, request: Request) -> ASGIApp:
     """Tell a turn, from any place on, until its end."""
     turn_id: str = request.path_params["turn_id"]
     dialect, place = dialect_of(request), place_of(request)
-    await known_thread(service, turn_id)
-    return await stream_turn(service, turn_id, make_teller(dialect), place)
+    thread_id = await known_thread(service, turn_id)
+    run_id = await service.backend.directory.run_of(turn_id)
+    if thread_id is None or run_id is None:
+        return await stream_turn(service, turn_id, make_teller(dialect), place)
+    return await stream_run_of(service, turn_id, run_id, thread_id, dialect=dialect, place=place)
 
 
 async def stop(service: Service, request: Request) -> ASGIApp:

@@ -1,0 +1,29 @@
+"""A provider's model as the settings name it. Needs the extra `turnwire[providers]`."""
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from turnwire.messages.events import Json
+from turnwire.runtime.models.provider import ProviderModel
+from turnwire.runtime.providers.endpoints import Endpoint, anthropic_messages, openai_chat, openai_responses
+from turnwire.runtime.providers.http import open_client
+from turnwire.runtime.settings import ModelSettings
+
+_ENDPOINTS: Mapping[str, Callable[..., Endpoint]] = {
+    "openai-responses": openai_responses,
+    "openai-chat": openai_chat,
+    "anthropic-messages": anthropic_messages,
+}
+
+
+@asynccontextmanager
+async def open_provider(settings: ModelSettings) -> AsyncGenerator[ProviderModel, None]:
+    """Open the model. Raises ValueError where neither the settings nor the environment have the provider's key."""
+    if settings.provider is None or settings.name is None:
+        raise ValueError("model.provider and model.name must be set")
+    place: dict[str, Any] = {} if settings.base_url is None else {"base_url": settings.base_url}
+    endpoint = _ENDPOINTS[settings.provider](api_key=settings.api_key, **place)
+    more: dict[str, Json] = {"max_tokens": settings.max_tokens} if settings.provider == "anthropic-messages" else {}
+    async with open_client() as client:
+        yield ProviderModel(endpoint, model_id=settings.name, client=client, settings=more, unsendable="refuse")

@@ -1,0 +1,56 @@
+"""Starts the runs that clients ask for: keeps the input, announces the turn; a worker with a model does the rest."""
+
+from collections.abc import Sequence
+
+from starlette.requests import Request
+from starlette.types import ASGIApp
+
+from turnwire.messages.runs import PendingCall, RunInput
+from turnwire.runtime.http.access import Target
+from turnwire.runtime.http.errors import HttpError, conflict, unprocessable
+from turnwire.runtime.http.service import Service
+from turnwire.runtime.http.sources import Place
+from turnwire.runtime.http.streams import stream_turn
+from turnwire.runtime.http.tellers import Dialect, Pending, make_teller
+from turnwire.runtime.queue.announcement import Announcement
+
+
+async def start_run(service: Service, request: Request, run: RunInput, *, where: str) -> None:
+    """Have a run begin, unless it did. `where` is the place of the turn's id in the request, for errors.
+
+    Raises HttpError: 403, 409 for a turn of another thread, 422 for a model that there is not, 501 without any.
+    """
+    await service.authorise(request, "write", Target(run.turn_id, run.thread_id))
+    directory = service.backend.directory
+    thread_id = await directory.thread_of(run.turn_id)
+    if thread_id is not None:
+        if thread_id != run.thread_id:
+            raise conflict(f"{where}: turn {run.turn_id!r} belongs to thread {thread_id!r}")
+        return  # asked for again, by somebody who did not hear the answer
+    if not service.models:
+        raise HttpError(501, "no_model", "no model is configured here: set model.provider")
+    if run.model is not None and run.model not in service.models:
+        raise unprocessable(f"model: {run.model!r} is none of {', '.join(service.models)}")
+    service.check_room()
+    await service.backend.threads.put_input(run)
+    await directory.announce(
+        Announcement(run_id=run.run_id, turn_id=run.turn_id, thread_id=run.thread_id, kind="engine")
+    )
+
+
+def pending_of(service: Service, run_id: str, thread_id: str) -> Pending:
+    """Make the question what a run waits for."""
+
+    async def ask() -> Sequence[PendingCall]:
+        calls = await service.backend.threads.pending(thread_id)
+        return [call for call in calls if call.run_id == run_id]
+
+    return ask
+
+
+async def stream_run_of(
+    service: Service, turn_id: str, run_id: str, thread_id: str, *, dialect: Dialect, place: Place
+) -> ASGIApp:
+    """Tell the turn of a run, and what it waits for at its end."""
+    teller = make_teller(dialect, pending_of(service, run_id, thread_id))
+    return await stream_turn(service, turn_id, teller, place)
