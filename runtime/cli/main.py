@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Protocol
 
-from turnwire.runtime.cli import adapt, bench, converse, demo, process, serve, settings, worker
+from turnwire.runtime.cli import adapt, bench, converse, demo, process, serve, settings, tail, worker
 
 INTERRUPTED = 128 + signal.SIGINT
 
@@ -46,7 +46,7 @@ class Command(Protocol):
         ...
 
 
-COMMANDS: tuple[Command, ...] = (demo, adapt, process, converse, serve, worker, bench, settings)
+COMMANDS: tuple[Command, ...] = (demo, adapt, process, converse, serve, tail, worker, bench, settings)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
