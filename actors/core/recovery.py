@@ -71,7 +71,8 @@ class Recovery:
         """Take the next event of log A in. Raises InvalidEventError for what is none, and is as before then."""
         machine = self.machine
         if not isinstance(event, StreamEvent):
-            if (delta := try_decode_delta(event)) is not None:
+            is_small = len(event) <= self._options.max_event_bytes
+            if is_small and (delta := try_decode_delta(event)) is not None:
                 machine.push_delta(delta.event_id, delta.payload.item_id, delta.payload.delta_content, now=REPLAY)
                 return
             event = decode_event(event, max_bytes=self._options.max_event_bytes)

@@ -29,12 +29,23 @@ class Book:
         self._most_ended = self._most_owned = 2 * FORGET_BEYOND
         self._token = os.urandom(16).hex()
         self._claims = 0
+        self._unanswered: dict[str, str] = {}
         self._epochs: dict[str, int] = {}
 
     def new_token(self) -> str:
         """Make a name for a fence that nobody else uses, and that we know again as ours."""
         self._claims += 1
         return f"{self._token}:{self._claims}"
+
+    def claim(self, key: str) -> str:
+        """Make the name of a fence that is about to be put up to claim a turn. It is remembered until the answer."""
+        self._unanswered[key] = token = self.new_token()
+        return token
+
+    def settle_claim(self, key: str, fence: str | None = None) -> bool:
+        """Forget a claim. True if this fence is the one that it put up: then it had come through after all."""
+        token = self._unanswered.pop(key, None)
+        return token is not None and token == fence
 
     def is_ours(self, fence: str | None) -> bool:
         """Did we put this fence up?"""

@@ -1,7 +1,8 @@
 """One round of the writer: everything that waits, in as few round trips as possible. Runs in a worker thread.
 
 1. Not connected: connect, and put back what the server has lost (healing.py).
-2. Claims: read each turn's last id and put up a fence `<epoch+1>-0`. Redis takes it from one claimant only.
+2. Claims: read each turn's last id and put up a fence `<epoch+1>-0`. Redis takes it from one claimant only. A claim
+   that was not answered and is made again finds its own fence: that is its epoch, and nobody was owner in between.
 3. A turn that writes for the first time under an epoch gets its fence the same way: `<epoch>-0`, or it is ours
    already, or the turn belongs to somebody else.
 4. All appends in one pipeline. A refused id is looked up: the same event means that an earlier try had landed, another
@@ -26,6 +27,7 @@ from turnwire.runtime.logs.redis.wire import (
     fence_fields,
     fence_of,
     is_stale_id,
+    last_fence,
     last_id,
     look_up,
     parse_id,
@@ -78,23 +80,33 @@ def expire_ended(lane: Lane, book: Book) -> None:
 def _claim(lane: Lane, book: Book, claims: list[Claim], now: float) -> None:
     if not claims:
         return
+    new: list[Claim] = []
     for claim, reply in zip(claims, lane.ask([("XINFO", "STREAM", claim.key) for claim in claims]), strict=True):
-        claim.epoch = last_id(reply).major + 1
-    tokens = [book.new_token() for _ in claims]
+        claim.epoch = last_id(reply).major
+        if book.settle_claim(claim.key, fence := last_fence(reply)):
+            _own(book, claim, fence, now)  # an earlier try had landed, and nobody came after it
+        else:
+            claim.epoch += 1
+            new.append(claim)
+    tokens = [book.claim(claim.key) for claim in new]
     fences = [
-        add(claim.key, EntryId(claim.epoch, 0), fence_fields(token))
-        for claim, token in zip(claims, tokens, strict=True)
+        add(claim.key, EntryId(claim.epoch, 0), fence_fields(token)) for claim, token in zip(new, tokens, strict=True)
     ]
-    for claim, token, reply in zip(claims, tokens, lane.ask(fences), strict=True):
+    for claim, token, reply in zip(new, tokens, lane.ask(fences) if fences else (), strict=True):
+        book.settle_claim(claim.key)
         if is_stale_id(reply):
             book.counts.fenced += 1
             claim.refuse(FencedError(f"turn {claim.turn_id}: another claim came first"))
         elif (error := refusal(reply)) is not None:
             claim.refuse(LogUnavailableError(f"turn {claim.turn_id}: Redis refused the claim: {error}"))
         else:
-            book.own(claim.key, claim.epoch, token, now=now)
-            book.counts.claimed += 1
-            claim.accept()
+            _own(book, claim, token, now)
+
+
+def _own(book: Book, claim: Claim, token: str | None, now: float) -> None:
+    book.own(claim.key, claim.epoch, token, now=now)
+    book.counts.claimed += 1
+    claim.accept()
 
 
 def _fence(lane: Lane, book: Book, appends: list[Append], now: float) -> None:

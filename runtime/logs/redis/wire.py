@@ -92,6 +92,15 @@ def last_id(reply: Reply) -> EntryId:
     return parse_id(facts[facts.index(b"last-generated-id") + 1])
 
 
+def last_fence(reply: Reply) -> str | None:
+    """Read from a stream's XINFO who put up the fence that is the last thing in it; None if that is no fence."""
+    if isinstance(reply, ResponseError):
+        return None
+    facts = cast("list[Any]", reply)
+    entry = facts[facts.index(b"last-entry") + 1]
+    return None if entry is None or parse_id(entry[0]) != last_id(reply) else fence_of([entry])
+
+
 def to_entry(entry_id: EntryId, fields: dict[bytes, bytes]) -> Entry | None:
     """Make an output's entry; None for a fence, which is not for readers, and for what is no entry of ours."""
     if _PAYLOAD not in fields:

@@ -326,3 +326,13 @@ def test_events_may_be_their_json() -> None:
         recovery.push(b'{"event_id": "x"}')
     recovery.push(encode_event(done("m", said("hey"))))
     assert recovery.finish(now=0.0).owed == (message("complete", "hey", "m"),)
+
+
+def test_a_delta_that_was_too_large_when_it_came_is_too_large_for_the_next_owner() -> None:
+    """Else readers would be owed a text that its first owner had refused."""
+    recovery = Recovery(TURN, THREAD, TurnOptions(batch_gradient=(1,), max_event_bytes=1000), fold_outputs(()))
+    for one in (started(), begin("m"), delta("m", tokens(10))):
+        recovery.push(encode_event(one))
+    with pytest.raises(InvalidEventError):
+        recovery.push(encode_event(delta("m", tokens(300))))
+    assert [output.content for output in recovery.finish(now=0.0).owed[1:]] == [tokens(10)]  # type: ignore[union-attr]
