@@ -213,6 +213,10 @@ class Stage:
         words = (brief(event) for event in self.events)
         return [word for word in words if word]
 
+    def word(self, event: StreamEvent) -> str:
+        """Say an event in a few words; nothing for a delta."""
+        return brief(event)
+
     async def parts(self, thread_id: str = "th") -> list[str]:
         """The saved conversation, in a few words for each part."""
         saved = await self.store.load(thread_id)
