@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.kit.conversations import Stage, args, asks, call, called, say, text
+from tests.kit.conversations import Stage, args, asks, call, called, say, text, think
 from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
 from turnwire.actors.core.histories import GrowingText
-from turnwire.messages.agui_more import AnyAguiEvent
-from turnwire.messages.ui import UIMessage
+from turnwire.messages.agui_messages import AguiToolCall, AssistantMessage, ToolMessage
+from turnwire.messages.agui_more import AnyAguiEvent, MessagesSnapshot, StateDelta
+from turnwire.messages.ui import ThinkingPart, UIMessage
 
 
 def count_calls(act: Callable[[], object]) -> int:
@@ -106,6 +107,96 @@ def test_a_turn_in_a_long_conversation_takes_as_many_calls_as_in_a_short_one() -
     costs = {number: count_calls(lambda number=number: play(number)) for number in range(800)}  # type: ignore[misc]
     assert costs[799] <= costs[50] * 1.05
     assert costs[399] <= costs[50] * 1.05
+
+
+def many_calls(size: int) -> list[AnyAguiEvent]:
+    calls = (f"c{number}" for number in range(size))
+    return [event for name in calls for event in (call(name), called(name), called(name, result="ok"))]
+
+
+def many_texts(size: int) -> list[AnyAguiEvent]:
+    return [event for number in range(size) for event in text("So ", "be it.", message_id=f"m{number}")]
+
+
+def many_steps(size: int) -> list[AnyAguiEvent]:
+    return [think("Hm. ", f"s{number}", signature="sealed") for number in range(size)]
+
+
+@pytest.mark.parametrize("make", [many_calls, many_texts, many_steps])
+def test_looking_at_a_message_of_many_parts_takes_as_many_calls_as_at_one_of_few(
+    make: Callable[[int], list[AnyAguiEvent]],
+) -> None:
+    """With a listener that looks at every change: only what has changed is made again."""
+
+    def costs(size: int) -> float:
+        machine = ConversationMachine(callbacks=LISTENERS["looks"])
+        events = make(size)
+
+        def play(stream: Sequence[AnyAguiEvent]) -> None:
+            for event in stream:
+                machine.process_event(event)
+
+        play(events[:-3])
+        return count_calls(lambda: play(events[-3:]))
+
+    assert costs(1600) == costs(16)
+
+
+def test_thinking_that_is_sealed_grows_as_cheaply_as_any() -> None:
+    """What was thought is not cut into its steps anew at every look: characters copied, not calls, are counted here."""
+    machine = ConversationMachine(callbacks=LISTENERS["looks"])
+    machine.process_event(think("a" * 100_000, "s1", signature="sealed"))
+    machine.process_event(think("b", "s2"))
+    before = machine.messages[0].parts[0]
+    machine.process_event(think("b", "s2"))
+    after = machine.messages[0].parts[0]
+    assert isinstance(before, ThinkingPart)
+    assert isinstance(after, ThinkingPart)
+    assert after.provider_data is not None
+    assert before.provider_data is not None
+    assert after.provider_data["steps"][0] is before.provider_data["steps"][0]
+
+
+def test_an_answer_in_a_message_of_many_calls_takes_as_many_calls_as_in_one_of_few() -> None:
+    """Late ones, to a message that is done, among them."""
+
+    def costs(size: int) -> float:
+        machine = ConversationMachine(callbacks=LISTENERS["looks"])
+        stream = [event for number in range(size) for event in (call(f"c{number}"), asks(f"c{number}", f"a{number}"))]
+        machine.process(stream)
+        machine.add_tool_approval_response("a0", approved=True)  # the first one opens the message again
+        machine.add_tool_result("c0", "ok")
+
+        def answer() -> None:
+            machine.add_tool_approval_response("a9", approved=True)
+            machine.add_tool_result("c9", "ok")
+
+        return count_calls(answer)
+
+    assert costs(1600) == costs(16)
+
+
+def test_a_patch_of_a_large_state_takes_as_many_calls_as_of_a_small_one() -> None:
+    def costs(size: int) -> float:
+        machine = ConversationMachine(state={"entries": [{"a": 1}] * size, "text": ""})
+        patch = ({"op": "replace", "path": "/text", "value": "x"}, {"op": "add", "path": "/entries/-", "value": 1})
+        return count_calls(lambda: machine.process_event(StateDelta(delta=patch)))
+
+    assert costs(16_000) == costs(16)
+
+
+def test_a_call_in_a_large_snapshot_takes_as_many_calls_as_in_a_small_one() -> None:
+    """And so does finding what was known of it before."""
+
+    def costs(size: int) -> float:
+        calls = tuple(AguiToolCall(id=f"c{number}", name="look", arguments="{}") for number in range(size))
+        results = (ToolMessage(id=f"t{number}", tool_call_id=f"c{number}", content="ok") for number in range(size))
+        snapshot = MessagesSnapshot(messages=(AssistantMessage(id="a", tool_calls=calls), *results))
+        machine = ConversationMachine()
+        machine.process_event(snapshot)
+        return count_calls(lambda: machine.process_event(snapshot)) / size
+
+    assert costs(1600) <= costs(100) * 1.05
 
 
 def test_a_text_that_nobody_keeps_is_extended_in_place() -> None:

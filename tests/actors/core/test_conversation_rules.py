@@ -109,6 +109,25 @@ def test_text_of_others_is_a_message_of_theirs_and_comes_whole() -> None:
     assert stage.machine.result.content == "So."
 
 
+def test_what_others_say_behind_their_end_is_never_the_assistants() -> None:
+    """It is a message of theirs again, under another id; and an id may change hands with a new start."""
+    stage = Stage().play(
+        begin("u", role="user"),
+        say("Why", message_id="u"),
+        end("u"),
+        say(" though", message_id="u"),
+        text("So."),
+        begin("u"),
+        say("Because.", message_id="u"),
+    )
+    assert [(message.id, message.role, briefs(message)) for message in stage.machine.messages] == [
+        ("u", "user", ["text 'Why'"]),
+        ("msg-1", "assistant", ["text 'So.'", "text 'Because.'"]),
+        ("msg-2", "user", ["text ' though'"]),
+    ]
+    assert stage.machine.result.content == "So.Because."
+
+
 def test_a_cut_surrogate_pair_is_joined_again() -> None:
     stage = Stage().play(RUN, text("a\ud83d", "\ude00b", "\ud83d"), think("\ud83d"), think("\ude00"))
     assert stage.parts == ["text 'a😀b\ufffd'", "thinking '😀'"]

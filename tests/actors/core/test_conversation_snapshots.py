@@ -257,3 +257,57 @@ def test_a_malformed_event_amid_chunks_ends_none() -> None:
 def test_a_users_character_in_two_halves_is_whole() -> None:
     stage = Stage().play(begin("u", role="user"), say("\ud83d", "\ude00", message_id="u"))
     assert stage.parts == ["text '😀'"]
+
+
+def test_a_snapshot_keeps_what_providers_have_sealed() -> None:
+    """Of messages, of thinking, of calls and of results."""
+    call_wire = {"id": "c1", "type": "function", "encryptedValue": "3", "function": {"name": "look", "arguments": "{}"}}
+    stage = Stage()
+    stage.send(
+        structure_agui(
+            {
+                "type": "MESSAGES_SNAPSHOT",
+                "messages": [
+                    {"id": "u", "role": "user", "content": "Look", "encryptedValue": "0"},
+                    {"id": "r", "role": "reasoning", "content": "Hm", "encryptedValue": "1"},
+                    {"id": "a", "role": "assistant", "toolCalls": [call_wire], "encryptedValue": "2"},
+                    {"id": "t", "role": "tool", "toolCallId": "c1", "content": "ok", "encryptedValue": "4"},
+                    {"id": "b", "role": "assistant", "content": "So.", "encryptedValue": "5"},
+                ],
+            }
+        )
+    )
+    asked, answered = stage.machine.messages
+    assert asked.provider_data == {"encryptedValues": {"u": "0"}}
+    assert answered.provider_data == {"encryptedValues": {"a": "2", "b": "5"}}
+    assert [part.provider_data for part in answered.parts] == [
+        {"steps": [{"stepId": "r", "content": "Hm", "encryptedValue": "1"}]},
+        {"encryptedValue": "3"},
+        {"encryptedValue": "4"},
+        None,
+    ]
+
+
+def test_an_answer_in_a_snapshot_is_that_of_the_call_before_it() -> None:
+    """Where a host numbers its calls anew, the older call keeps its own answer."""
+    look = [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
+    stage = Stage()
+    stage.send(
+        structure_agui(
+            {
+                "type": "MESSAGES_SNAPSHOT",
+                "messages": [
+                    {"id": "a", "role": "assistant", "toolCalls": look},
+                    {"id": "t", "role": "tool", "toolCallId": "c1", "content": "1"},
+                    {"id": "b", "role": "assistant", "toolCalls": look},
+                    {"id": "s", "role": "tool", "toolCallId": "c1", "content": "2"},
+                ],
+            }
+        )
+    )
+    assert stage.parts == [
+        "call c1 complete '{}' {} -> 1",
+        "result c1 complete '1' None",
+        "call c1 complete '{}' {} -> 2",
+        "result c1 complete '2' None",
+    ]

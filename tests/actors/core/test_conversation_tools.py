@@ -19,7 +19,9 @@ from turnwire.messages.agui_more import (
     ToolCallResult,
 )
 from turnwire.messages.errors import ApprovalAnsweredError, UnknownCallError
-from turnwire.messages.ui import ToolCallPart
+from turnwire.messages.json_text import MAX_DEPTH, parse_json
+from turnwire.messages.ui import SavedConversation, ToolCallPart, ToolResultPart
+from turnwire.messages.ui_codec import decode_saved, encode_saved
 
 
 def test_arguments_after_the_end_still_join_and_the_state_stays() -> None:
@@ -180,3 +182,34 @@ def test_an_approval_that_nobody_answered_before_its_call_was_over_takes_no_answ
 def test_half_a_character_in_a_result_is_mended_as_it_is_when_saved() -> None:
     stage = Stage().play(call(), called(result="\ud83d"))
     assert stage.parts[1] == "result c1 complete '\ufffd' None"
+
+
+def test_a_result_that_is_told_again_keeps_what_the_provider_sealed_of_it() -> None:
+    sealed = {"turnwire.providerData": {"format": "f"}}
+    stage = Stage().play(
+        call(), called(), ToolCallResult(tool_call_id="c1", content="1", metadata=sealed), called(result="2")
+    )
+    result = stage.machine.messages[0].parts[-1]
+    assert isinstance(result, ToolResultPart)
+    assert (result.content, result.provider_data) == ("2", {"format": "f"})
+
+
+@pytest.mark.parametrize("output", [float("nan"), [float("inf")], {"a": object()}, {1, 2}])
+def test_an_output_that_is_no_json_is_refused_and_changes_nothing(output: Any) -> None:
+    """It could not be saved."""
+    stage = Stage().play(call(), called())
+    with pytest.raises((ValueError, TypeError)):
+        stage.step(stage.machine.add_tool_result, "c1", output)
+    assert stage.parts == ["call c1 input-complete '' UNSET -> UNSET"]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_the_deepest_output_can_be_saved_and_loaded(*, late: bool) -> None:
+    """Whatever we take from a tool or its arguments, and however deep it stands in the saved conversation."""
+    deep = "[" * MAX_DEPTH + "]" * MAX_DEPTH
+    stage = Stage().play(call(), args(deep), called(), finished() if late else called(result=deep))
+    if late:
+        stage.machine.add_tool_result("c1", parse_json(deep))
+    assert stage.parts[0].startswith("call c1 complete '[[")
+    saved = encode_saved(SavedConversation(messages=tuple(stage.machine.messages)))
+    assert decode_saved(saved).messages == tuple(stage.machine.messages)

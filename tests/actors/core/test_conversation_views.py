@@ -9,12 +9,15 @@ from tests.kit.conversations import (
     SNAPSHOT,
     Stage,
     args,
+    asks,
     briefs,
     call,
     called,
     flat,
     say,
     text,
+    think,
+    under_every_strategy,
 )
 from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
@@ -151,3 +154,35 @@ def test_changes_are_told_in_the_order_of_the_list_also_when_a_message_settles()
         "msg-1",
         "u1",
     ]
+
+
+@under_every_strategy
+def test_flushing_in_mid_stream_shows_what_waits_and_cuts_no_character_in_two(strategy: str) -> None:
+    """A conversation may be saved between the two halves of a pair."""
+    stage = Stage(strategy)
+    stage.send(say("No mark\ud83d"), think("Hm\ud83d"), say("And"))
+    stage.step(stage.machine.flush)
+    assert stage.parts == ["text 'No mark\ufffd'", "thinking 'Hm'", "text 'And'"]
+    stage.send(say("\ud83d"))
+    stage.step(stage.machine.flush)
+    stage.send(say("\ude00"), think("\ude00"))
+    stage.step(stage.machine.finalize)
+    assert stage.parts == ["text 'No mark\ufffd'", "thinking 'Hm😀'", "text 'And😀'"]
+    assert stage.machine.result.content == "No mark\ufffdAnd😀"
+
+
+def test_a_view_of_a_message_that_late_answers_changed_shows_what_there_was() -> None:
+    stage = Stage().play(call("c1"), call("c2"), asks("c1"))
+    views = [stage.machine.messages]
+    stage.machine.add_tool_approval_response("a1", approved=True)
+    views.append(stage.machine.messages)
+    for output in (1, 2):
+        stage.machine.add_tool_result("c1", output)
+        views.append(stage.machine.messages)
+    assert [briefs(view[0]) for view in views] == [
+        ["call c1 approval-requested '' UNSET -> UNSET a1=None", "call c2 input-complete '' UNSET -> UNSET"],
+        ["call c1 approval-responded '' UNSET -> UNSET a1=True", "call c2 input-complete '' UNSET -> UNSET"],
+        ["call c1 complete '' UNSET -> 1 a1=True", "call c2 input-complete '' UNSET -> UNSET", "result c1 complete '1' None"],
+        ["call c1 complete '' UNSET -> 2 a1=True", "call c2 input-complete '' UNSET -> UNSET", "result c1 complete '2' None"],
+    ]  # fmt: skip
+    assert views[3][0].parts[1] is views[0][0].parts[1], "what has not changed is the same object"
