@@ -33,6 +33,8 @@ class AdaptedStream:
         return self._batches
 
     async def _read(self) -> AsyncGenerator[list[StreamEvent], None]:
+        if self._adapter.ended:  # stopped before it was read: nothing is sent any more
+            return
         async with aclosing(adapt_batches(self._adapter, self._source())) as batches:
             async for batch in batches:
                 yield batch if self._clean is None else list(map(self._clean, batch))
