@@ -211,17 +211,22 @@ class EngineRun:
             await self._side.run(partial(self._run_all, runs), f"tools of run {self.input.run_id}")
 
     async def _run_all(self, runs: list[ToolRun]) -> None:
+        """Run tools beside each other, as many as there are slots, begun in the order of the calls."""
         async with trio.open_nursery() as tools:
             for run in runs:
+                await self._slots.acquire_on_behalf_of(run)
                 tools.start_soon(self._run_one, run, name=f"tool {run.name} {run.call_id}")
 
     async def _run_one(self, run: ToolRun) -> None:
-        tool = server_tool(self._tools, run.name)
-        if tool is None:
-            return  # not so: only calls of these are planned
-        async with self._slots:
+        try:
+            await trio.lowlevel.checkpoint_if_cancelled()  # a function would run up to its first wait after a stop
+            tool = server_tool(self._tools, run.name)
+            if tool is None:
+                raise AssertionError(f"{run.name} was planned and is no tool of ours")
             self._machine.calls.mark_begun(run.call_id)
             result = await run_tool(tool, run.arguments, limit=self._options.result_limit)
+        finally:
+            self._slots.release_on_behalf_of(run)
         self._machine.calls.answer(run.call_id, result.text, success=result.success)
         self._feed()
         self._side.report()
