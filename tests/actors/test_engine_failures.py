@@ -1,0 +1,305 @@
+"""What goes wrong around a run, and who notices: models that fail, never end or crash, stores and logs that are away."""
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.kit.agents import DONE, ScriptModel, Stage, call, end, raw_call, say, tasks_left, user
+from turnwire.actors.core.conversation_options import ConversationCallbacks
+from turnwire.actors.engine import Engine
+from turnwire.actors.engine_options import EngineOptions
+from turnwire.actors.engine_ports import ModelCall, ModelStream
+from turnwire.messages.errors import LogUnavailableError, ProtocolError, UnsendableError
+from turnwire.messages.events import StreamEvent
+from turnwire.messages.runs import RunInput, RunOutcome
+from turnwire.messages.testing import check_contract
+from turnwire.messages.ui import SavedConversation
+from turnwire.runtime.models import Call, Cut, Fail, Hang, Say, ScriptedModel
+from turnwire.runtime.threads import MemoryThreads
+
+
+async def look() -> str:
+    """Look around."""
+    return "all quiet"
+
+
+def failed(code: str, iterations: int = 1) -> RunOutcome:
+    return RunOutcome(status="error", iterations=iterations, error_code=code)
+
+
+async def test_a_provider_s_error_ends_the_run(autojump_clock: MockClock) -> None:
+    """What was said stays; the open item and the turn have the provider's code; nobody asks again."""
+    model = ScriptedModel([[Say("Once"), Fail("overloaded", "too much")], ["never asked"]])
+    stage = Stage(model)
+    assert await stage.run() == failed("overloaded")
+    assert stage.told == ["start", "user: Hello", "item_error overloaded", "response_error overloaded"]
+    assert await stage.parts() == ["user: Hello", "assistant: Once"]
+    assert len(model.calls) == 1
+
+
+async def test_an_error_before_the_first_word_is_told_as_one(autojump_clock: MockClock) -> None:
+    """The turn has its start, and its prompt, all the same."""
+    stage = Stage(ScriptedModel([Fail("invalid_request", "no")]))
+    assert await stage.run() == failed("invalid_request")
+    assert stage.told == ["start", "user: Hello", "response_error invalid_request"]
+
+
+async def test_an_error_in_a_later_reply_keeps_what_came_before(autojump_clock: MockClock) -> None:
+    """Calls and results of the first reply are in the thread."""
+    stage = Stage(ScriptedModel([Call("look", call_id="c1"), Fail("overloaded")]), [look])
+    assert await stage.run() == failed("overloaded", 2)
+    assert (await stage.parts())[1:] == ["assistant: call c1 look complete", "assistant: complete c1: all quiet"]
+
+
+async def test_a_stream_that_breaks_off_is_truncated(autojump_clock: MockClock) -> None:
+    """A whole call in it is not run, and the conversation says so; the log takes no more items behind the break."""
+    stage = Stage(ScriptedModel([[Call("look", call_id="c1"), Say("And"), Cut()]]), [look])
+    assert await stage.run() == failed("STREAM_TRUNCATED")
+    assert stage.told[2:] == ["call c1: look {}", "item_error STREAM_TRUNCATED", "response_error STREAM_TRUNCATED"]
+    assert "assistant: error c1: The tool was not run: the model's reply failed." in await stage.parts()
+
+
+async def test_a_reply_that_never_ends_meets_the_deadline(autojump_clock: MockClock) -> None:
+    """Half a text stays, half a call is an error, the turn ends as TURN_TIMEOUT."""
+    stage = Stage(ScriptedModel([[Say("Hm"), Hang()]]), options=EngineOptions(deadline=60))
+    assert await stage.run() == failed("TURN_TIMEOUT")
+    assert stage.told[2:] == ["agent: Hm", "response_error TURN_TIMEOUT"]
+    assert stage.times[-1] == 60.0
+    half = [raw_call("look", '{"a', "c1", whole=False), None]
+    stage = Stage(ScriptModel([half]), [look], options=EngineOptions(deadline=60))
+    assert await stage.run() == failed("TURN_TIMEOUT")
+    assert stage.told[2:] == ["item_error INCOMPLETE_ARGUMENTS", "response_error TURN_TIMEOUT"]
+    assert stage.model.streams[0].closed == 1
+
+
+async def test_tools_that_never_end_meet_the_deadline(autojump_clock: MockClock) -> None:
+    """They are cancelled, and their results say so."""
+
+    async def wait() -> str:
+        """Wait."""
+        await trio.sleep(25)
+        return "waited"
+
+    stage = Stage(ScriptModel([[call("wait", "c1"), DONE]]), [wait], options=EngineOptions(deadline=10))
+    assert await stage.run() == failed("TURN_TIMEOUT")
+    assert stage.told[-2:] == [
+        "error c1: The tool was stopped before it had a result: the run failed.",
+        "response_error TURN_TIMEOUT",
+    ]
+    assert tasks_left() == []
+
+
+async def test_a_model_that_raises_fails_its_run_and_tells_no_internals(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its open item, too; the trace is in the log."""
+    stage = Stage(ScriptModel([[say("Hm"), RuntimeError("secret")]]))
+    assert await stage.run() == failed("INTERNAL_ERROR")
+    assert stage.told[2:] == ["item_error INTERNAL_ERROR", "response_error INTERNAL_ERROR"]
+    assert "secret" not in repr(stage.events)
+    assert any(record.exc_info for record in caplog.records)
+    assert stage.model.streams[0].closed == 1
+
+
+class Refusing(ScriptModel):
+    """Cannot send what it is to send."""
+
+    def open(self, call: ModelCall, /) -> Any:
+        raise UnsendableError("videos cannot be sent", message_id="u1")
+
+
+async def test_what_cannot_be_sent_is_said(autojump_clock: MockClock) -> None:
+    """The error names the message."""
+    stage = Stage(Refusing([]))
+    assert await stage.run() == failed("UNSENDABLE")
+    assert stage.told[-1] == "response_error UNSENDABLE"
+    assert await stage.parts() == ["user: Hello"]
+
+
+async def test_an_unknown_model_is_answered_with_the_known_ones(autojump_clock: MockClock) -> None:
+    """Nothing is saved."""
+    stage = Stage(ScriptModel([[say("Hm"), end()]]))
+    assert await stage.run(model="gpt-9") == RunOutcome(status="error", error_code="UNKNOWN_MODEL")
+    assert stage.told == ["start", "response_error UNKNOWN_MODEL"]
+    assert "the models are: script-1" in repr(stage.events[-1])
+    assert await stage.store.load("th") is None
+
+
+async def test_models_are_chosen_by_name(autojump_clock: MockClock) -> None:
+    """The first is the default."""
+    small, large = ScriptModel([[say("s"), end()]]), ScriptModel([[say("l"), end()]], model_id="large-1")
+    stage = Stage(small)
+    stage.engine = Engine({"small": small, "large": large}, [], stage.store)
+    await stage.run()
+    await stage.run(model="large")
+    assert await stage.parts() == ["user: Hello", "assistant: s", "user: Hello", "assistant: l"]
+    with pytest.raises(ValueError, match="at least one model"):
+        Engine({}, [], stage.store)
+
+
+async def test_a_callback_that_raises_fails_its_run(autojump_clock: MockClock) -> None:
+    """What was heard until then is kept."""
+
+    def complain(_message_id: str, content: str) -> None:
+        if "b" in content:
+            raise ValueError("no b")
+
+    options = EngineOptions(callbacks=lambda _run: ConversationCallbacks(on_text_update=complain))
+    stage = Stage(ScriptModel([[say("a"), 1.0, say("b"), None]]), options=options)
+    assert await stage.run() == failed("INTERNAL_ERROR")
+    assert stage.times[-1] == 1.0
+    assert (await stage.parts())[1].startswith("assistant: a")
+
+
+class FlakyThreads(MemoryThreads):
+    """Cannot be reached for so many calls."""
+
+    def __init__(self, *, loads: int = 0, saves: int = 0, error: type[Exception] = LogUnavailableError) -> None:
+        super().__init__()
+        self.loads = loads
+        self.saves = saves
+        self.error = error
+
+    async def load(self, thread_id: str) -> SavedConversation | None:
+        self.loads -= 1
+        if self.loads >= 0:
+            raise self.error("away")
+        return await super().load(thread_id)
+
+    async def save(self, thread_id: str, conversation: SavedConversation, **more: Any) -> None:
+        self.saves -= 1
+        if self.saves >= 0:
+            raise self.error("away")
+        await super().save(thread_id, conversation, **more)
+
+
+async def test_a_store_that_is_away_for_a_while_is_waited_for(autojump_clock: MockClock) -> None:
+    """Loading and saving are tried again."""
+    stage = Stage(ScriptModel([[say("Hm"), end()]]), store=FlakyThreads(loads=3, saves=3))
+    assert await stage.run() == RunOutcome(status="complete", iterations=1)
+    assert await stage.parts() == ["user: Hello", "assistant: Hm"]
+
+
+@pytest.mark.parametrize(
+    ("store", "code", "iterations"),
+    [
+        (FlakyThreads(loads=10_000), "THREAD_NOT_LOADED", 0),
+        (FlakyThreads(loads=1, error=RuntimeError), "INTERNAL_ERROR", 0),
+        (FlakyThreads(saves=10_000), "THREAD_NOT_SAVED", 1),
+        (FlakyThreads(saves=1, error=RuntimeError), "THREAD_NOT_SAVED", 1),
+    ],
+)
+async def test_a_thread_that_cannot_be_loaded_or_saved_fails_the_run(
+    autojump_clock: MockClock, store: FlakyThreads, code: str, iterations: int
+) -> None:
+    """The end of a turn never promises a conversation that is not there."""
+    stage = Stage(ScriptModel([[say("Hm"), end()]]), store=store)
+    assert await stage.run() == failed(code, iterations)
+    assert stage.told[-1] == f"response_error {code}"
+
+
+async def test_the_conversation_is_saved_before_the_end_is_told(autojump_clock: MockClock) -> None:
+    """Whoever sees the terminal finds the conversation."""
+    stage = Stage(ScriptModel([[say("Hm"), end()]]))
+    seen: list[tuple[str, bool]] = []
+
+    async def publish(events: Sequence[StreamEvent | bytes]) -> None:
+        is_saved = await stage.store.load("th") is not None
+        await stage.publish(events)
+        seen.append((stage.told[-1], is_saved))
+
+    await stage.engine.run(stage.make_input(), publish)
+    assert seen[-1] == ("done complete stop", True)
+    assert not any(is_saved for _, is_saved in seen[:-1])
+
+
+async def test_a_log_that_refuses_ends_the_run_and_the_thread_is_kept(autojump_clock: MockClock) -> None:
+    """What `publish` raises comes out as it was; nothing of the run is left."""
+    stage = Stage(ScriptModel([[say("Hm"), 1.0, say("more"), None]]))
+
+    async def publish(events: Sequence[StreamEvent | bytes]) -> None:
+        await stage.publish(events)
+        if trio.current_time() >= 1:
+            raise ProtocolError("fenced")
+
+    with pytest.raises(ProtocolError, match="fenced"):
+        await stage.engine.run(stage.make_input(), publish)
+    assert await stage.parts() == ["user: Hello", "assistant: Hmmore"]
+    assert tasks_left() == []
+    assert stage.engine.running == ()
+
+
+class Crashing(ScriptModel):
+    """Its streams are none."""
+
+    def open(self, call: ModelCall, /) -> ModelStream:  # type: ignore[override]
+        raise ZeroDivisionError
+
+
+async def test_one_of_a_hundred_engines_crashes_and_the_others_do_not_notice(autojump_clock: MockClock) -> None:
+    """Each run fails for itself."""
+    stages = [
+        Stage((Crashing if n == 42 else ScriptModel)([[say("a"), 1.0, call("look", "c"), DONE], [say("b"), end()]]), [look])
+        for n in range(100)
+    ]
+    outcomes: dict[int, RunOutcome] = {}
+
+    async def act(number: int, stage: Stage) -> None:
+        outcomes[number] = await stage.run(thread_id=f"th{number}")
+
+    async with trio.open_nursery() as nursery:
+        for number, stage in enumerate(stages):
+            nursery.start_soon(partial(act, number, stage))
+    assert outcomes.pop(42) == failed("INTERNAL_ERROR")
+    assert set(outcomes.values()) == {RunOutcome(status="complete", iterations=2)}
+    assert all(stage.told[-1] == "done complete stop" for number, stage in enumerate(stages) if number != 42)
+
+
+async def test_a_publisher_that_is_slow_holds_the_model_back(autojump_clock: MockClock) -> None:
+    """Not more than a bounded number of events waits to be told, and many travel together."""
+    stage = Stage(ScriptModel([[*(say("x") for _ in range(10_000)), end()]]))
+    sizes: list[int] = []
+
+    async def publish(events: Sequence[StreamEvent | bytes]) -> None:
+        sizes.append(len(events))
+        await trio.sleep(1)
+        await stage.publish(events)
+
+    await stage.engine.run(stage.make_input(), publish)
+    check_contract(stage.events)
+    assert max(sizes) == 4096
+    assert len(stage.events) == 10_000 + 6
+
+
+async def test_a_run_id_that_is_running_is_refused(autojump_clock: MockClock) -> None:
+    """Two runs under one id would write one log."""
+    stage = Stage(ScriptModel([[say("Hm"), 1.0, end()]]))
+    run = stage.make_input()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stage.engine.run, run, stage.publish)
+        await trio.sleep(0.5)
+        with pytest.raises(ValueError, match="is running already"):
+            await stage.engine.run(run, stage.publish)
+
+
+async def test_a_turn_from_the_queue_finds_its_input_in_the_store(autojump_clock: MockClock) -> None:
+    """And one without an input ends as an error that says so."""
+    stage = Stage(ScriptModel([[say("Hm"), end()]]))
+    run = RunInput(run_id="r1", turn_id="t1", thread_id="th", new_messages=(user("Hi"),))
+    await stage.store.put_input(run)
+    await stage.engine.work(run, stage.publish)
+    assert stage.told == ["start", "user: Hi", "agent: Hm", "done complete stop"]
+    stage.events.clear()
+    await stage.engine.work(RunInput(run_id="r2", turn_id="t2", thread_id="th"), stage.publish)
+    check_contract(stage.events)
+    assert stage.told == ["start", "response_error NO_INPUT"]
+
+
+@pytest.fixture(autouse=True)
+def quiet(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
