@@ -59,6 +59,8 @@ def log_options(settings: Settings) -> RedisLogOptions:
         socket_timeout=redis.socket_timeout,
         max_readers=_most_readers(settings),
         max_readers_per_log=limits.readers_per_turn + 1,
+        restart_limit=settings.worker.restart_limit,
+        restart_window=settings.worker.restart_window,
     )
 
 

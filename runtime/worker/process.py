@@ -4,8 +4,9 @@ import signal
 
 import trio
 
+from turnwire.runtime.backend.backend import log_options
 from turnwire.runtime.host import open_runtime
-from turnwire.runtime.logs.redis import RedisLogOptions, open_redis_log
+from turnwire.runtime.logs.redis import open_redis_log
 from turnwire.runtime.observe import get_logger
 from turnwire.runtime.queue.turn_queue import TurnQueue
 from turnwire.runtime.settings import Settings
@@ -22,17 +23,10 @@ async def run_worker(settings: Settings, *, engine: Engine | None = None) -> Wor
     redis = settings.redis
     if redis.url is None:
         raise ValueError("redis.url: a worker needs the server that holds the queue")
-    options = RedisLogOptions(
-        prefix=redis.prefix,
-        expire_after=redis.expire_after,
-        keep_seconds=redis.keep_seconds,
-        keep_bytes=redis.keep_bytes,
-        socket_timeout=redis.socket_timeout,
-    )
     queue = TurnQueue(redis.url, redis, settings.worker)
     try:
         async with (
-            open_redis_log(redis.url, options=options) as turn_log,
+            open_redis_log(redis.url, options=log_options(settings)) as turn_log,
             open_runtime(
                 sink=turn_log,
                 options=settings.turn_options,

@@ -39,7 +39,8 @@ from turnwire.runtime.worker.turn_work import Engine, TurnWork
 log = get_logger("turnwire.worker")
 
 AT_ONCE = 16  # turns taken in one go: few, so that workers that start together share what is there
-LAST_WORDS = 2.0  # seconds for handing over, when Redis does not answer
+LAST_WORDS = 2.0  # seconds: the longest that handing over may take, when Redis does not answer
+FIRST_WORDS = 0.1  # seconds: the least that it gets, however short the grace time
 
 
 class Worker:
@@ -58,6 +59,8 @@ class Worker:
         self.queue = queue
         self._settings = settings.worker
         self._most = settings.limits.turns
+        # The last part of the grace time is for handing over, so that all of it is over when the grace time is.
+        self._patience = max(FIRST_WORDS, min(LAST_WORDS, settings.worker.grace / 5))
         self._work = TurnWork(
             turn_log,
             runtime,
@@ -92,7 +95,7 @@ class Worker:
         return self._is_reached
 
     def stop(self) -> None:
-        """Take no more turns; `run` returns when those there are have ended, or after the grace time."""
+        """Take no more turns; `run` returns when those there are have ended or were handed over, in the grace time."""
         self._stop.set()
 
     def stop_at_once(self) -> None:
@@ -122,7 +125,7 @@ class Worker:
                 log.info("worker stops", worker=self.queue.name, **self._facts())
                 taking.cancel_scope.cancel()
             if self._claims:
-                with trio.move_on_after(self._settings.grace):
+                with trio.move_on_after(max(0.0, self._settings.grace - self._patience)):
                     await self._idle.wait()
             loops.cancel_scope.cancel()
 
@@ -226,7 +229,7 @@ class Worker:
                 nursery.cancel_scope.cancel()
 
     async def _give_up_later(self) -> None:
-        await trio.sleep(LAST_WORDS)
+        await trio.sleep(self._patience)
         self.queue.abort()  # a thread that waits for an answer cannot be cancelled otherwise
 
     def _ids(self) -> list[EntryId]:

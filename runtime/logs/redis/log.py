@@ -18,9 +18,8 @@ from typing import TypeVar
 
 import trio
 
-from turnwire.actors.core.restarts import RestartBudget
-from turnwire.actors.supervisor import run_supervised
 from turnwire.actors.backend import ENTERED_INSTEAD, require_trio
+from turnwire.actors.supervisor import run_supervised
 from turnwire.messages.entries import START, Entry, EntryId, RawEntry, id_of
 from turnwire.messages.errors import LogUnavailableError
 from turnwire.messages.event_codec import encode_event
@@ -221,7 +220,8 @@ class RedisLog:
                         (self._tail.run, "shared log reader"),
                         (self._tail.run_waker, "waker of the shared log reader"),
                     ):
-                        tasks.start_soon(partial(run_supervised, body, name=name, budget=RestartBudget()), name=name)
+                        budget = self._options.restart_budget
+                        tasks.start_soon(partial(run_supervised, body, name=name, budget=budget), name=name)
                     task_status.started()
         finally:
             self._committer.close()

@@ -5,6 +5,7 @@ from typing import Any
 
 import attrs
 
+from turnwire.actors.core.restarts import RestartBudget
 from turnwire.runtime.logs.hub import MAX_READERS, MAX_READERS_PER_LOG
 
 MIB = 1024 * 1024
@@ -37,6 +38,15 @@ class RedisLogOptions:
     max_readers: int = attrs.field(default=MAX_READERS, validator=_positive)
     max_readers_per_log: int = attrs.field(default=MAX_READERS_PER_LOG, validator=_positive)
     """Whoever would be one more is refused with TooManyReadersError."""
+
+    restart_limit: int = attrs.field(default=5, validator=attrs.validators.ge(0))
+    restart_window: float = attrs.field(default=60.0, validator=_positive)
+    """So many restarts of a failed task of the log within so many seconds; then its failure goes up."""
+
+    @property
+    def restart_budget(self) -> RestartBudget:
+        """A fresh budget for one of the log's tasks."""
+        return RestartBudget(limit=self.restart_limit, window=self.restart_window)
 
     def __attrs_post_init__(self) -> None:
         if self.expire_after <= self.keep_seconds:

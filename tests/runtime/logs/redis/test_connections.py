@@ -8,9 +8,11 @@ import trio.testing
 
 from tests.kit.logs import Gathered, envelope, redis_log_options, start
 from tests.kit.servers import NAMES, RedisServer, find_server, open_tls_server, plain_client
+from turnwire.actors.groups import leaves
 from turnwire.messages.entries import Entry
 from turnwire.messages.errors import ClosedError, LogUnavailableError
 from turnwire.runtime.logs.redis import RedisLogOptions, open_redis_log
+from turnwire.runtime.logs.redis.tail import Tail
 
 
 def clients_of(url: str) -> int:
@@ -157,9 +159,31 @@ async def test_a_url_that_is_none_is_refused_when_the_log_is_opened(url: str) ->
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"keep_seconds": 0}, {"socket_timeout": -1}, {"expire_after": 10}, {"keep_bytes": "64"}]
+    "wrong",
+    [{"keep_seconds": 0}, {"socket_timeout": -1}, {"expire_after": 10}, {"keep_bytes": "64"}, {"restart_limit": -1}],
 )
 def test_options_that_cannot_be_right_are_refused_by_name(wrong: dict[str, float]) -> None:
     """Each is named in the message."""
     with pytest.raises(ValueError, match=next(iter(wrong))):
         RedisLogOptions(**wrong)  # type: ignore[arg-type]  # the mistake under test
+
+
+@pytest.mark.parametrize("restarts", [0, 2])
+async def test_a_part_of_the_log_that_fails_too_often_ends_it(
+    redis_url: str, key_prefix: str, monkeypatch: pytest.MonkeyPatch, restarts: int
+) -> None:
+    """It is started again as often as the options say; then its failure goes up."""
+    started: list[float] = []
+
+    async def fail(_self: Tail) -> None:
+        started.append(trio.current_time())
+        await trio.lowlevel.checkpoint()
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(Tail, "run_waker", fail)
+    options = redis_log_options(key_prefix, restart_limit=restarts)
+    with pytest.raises(ExceptionGroup) as caught, trio.fail_after(10):
+        async with open_redis_log(redis_url, options=options):
+            await trio.sleep_forever()
+    assert {str(leaf) for leaf in leaves(caught.value)} == {"a bug"}
+    assert len(started) == 1 + restarts
