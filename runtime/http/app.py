@@ -167,7 +167,7 @@ async def _refuse(error: HttpError, scope: Scope, receive: Receive, send: Send) 
     async with trio.open_nursery() as nursery:
         ended = trio.Event()
         nursery.start_soon(_drain, receive, ended, name="rest of a refused body")
-        if error.status == 413:
+        if error.is_body_unread:
             with trio.move_on_after(DRAIN):
                 await ended.wait()
         await error_response(error)(scope, receive, send)

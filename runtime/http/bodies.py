@@ -40,7 +40,7 @@ async def read_body(request: Request, *, most: int) -> bytes:
     """Read the body to its end. Raises HttpError 413 as soon as it is too long, and 400 if it breaks off."""
     stated = request.headers.get("content-length", "")
     if stated.isascii() and stated.isdecimal() and int(stated) > most:
-        raise too_large(f"the body has {stated} bytes; at most {most} are taken")
+        raise too_large(f"the body has {stated} bytes; at most {most} are taken", unread=True)
     pieces: list[bytes] = []
     size = 0
     stream = request.stream()
@@ -52,7 +52,7 @@ async def read_body(request: Request, *, most: int) -> bytes:
                 return b"".join(pieces)
             size += len(piece)
             if size > most:
-                raise too_large(f"the body has more than {most} bytes, the most that is taken")
+                raise too_large(f"the body has more than {most} bytes, the most that is taken", unread=True)
             pieces.append(piece)
     except trio.TooSlowError:
         raise HttpError(408, "too_slow", f"nothing more of the body came for {PATIENCE:g} s") from None

@@ -26,6 +26,8 @@ class HttpError(Exception):
     def __init__(self, status: int, code: str, message: str, *, headers: Mapping[str, str] | None = None) -> None:
         self.status = status
         self.code = code
+        self.is_body_unread = False
+        """Is there more of the body to come, which nobody wants?"""
         self.headers = dict(headers or {})
         super().__init__(message)
 
@@ -50,9 +52,11 @@ def conflict(message: str) -> HttpError:
     return HttpError(409, "conflict", message)
 
 
-def too_large(message: str) -> HttpError:
-    """More bytes than are taken."""
-    return HttpError(413, "too_large", message)
+def too_large(message: str, *, unread: bool = False) -> HttpError:
+    """More bytes than are taken; `unread`: they are still coming."""
+    error = HttpError(413, "too_large", message)
+    error.is_body_unread = unread
+    return error
 
 
 def unavailable(code: str, message: str) -> HttpError:

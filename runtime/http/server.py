@@ -30,7 +30,8 @@ class HttpServer:
         self._host = host
         self._port = port
         self._grace = grace
-        self._config = _config()
+        self.config = _config()
+        """Hypercorn's own."""
         self._context = WorkerContext(None)
         self._streams: set[trio.SocketStream] = set()
         self._stop = trio.Event()
@@ -75,7 +76,7 @@ class HttpServer:
         try:
             # Hypercorn makes an object that is awaited; it closes the stream itself.
             state = ConnectionState(LifespanState({}))
-            await TCPServer(self._app, self._config, self._context, state, stream)  # type: ignore[arg-type]  # it takes both kinds of streams
+            await TCPServer(self._app, self.config, self._context, state, stream)  # type: ignore[arg-type]  # it takes both kinds of streams
         except Exception:  # whatever a peer makes of a connection is that connection's end, and no other's
             log.warning("connection failed", exc_info=True)
         finally:

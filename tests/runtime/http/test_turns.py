@@ -1,0 +1,171 @@
+"""Turns over HTTP: the list, a turn at a glance, its stream, its end."""
+
+import pytest
+import trio
+
+from tests.kit.service import open_asked, settings_with
+from tests.kit.sse import data_of, open_sse
+from tests.kit.turns import begin, delta, finished, said, started
+from turnwire.runtime.http.sse import BEAT
+
+
+async def test_recent_turns_are_listed_newest_first_in_pages() -> None:
+    """With their state; `before` leads to the next page until there is none."""
+    async with open_asked() as asked:
+        for number in range(5):
+            await asked.publish(f"r{number}", started(f"t{number}", f"th{number}"))
+            await trio.sleep(0.002)  # the list is ordered by milliseconds
+        await asked.publish("r4", begin("m"), said("m", "x"), finished())
+        await asked.publish("r3", finished("aborted"))
+        await asked.events("/xapi/turns/t4/stream")
+        await asked.events("/xapi/turns/t3/stream")
+        first = (await asked.http.get("/xapi/turns?limit=2")).json()
+        assert [(it["turnId"], it["threadId"], it["state"]) for it in first["turns"]] == [
+            ("t4", "th4", "complete"),
+            ("t3", "th3", "aborted"),
+        ]
+        second = (await asked.http.get("/xapi/turns", params={"limit": "2", "before": first["before"]})).json()
+        third = (await asked.http.get("/xapi/turns", params={"limit": "2", "before": second["before"]})).json()
+        assert [it["turnId"] for page in (second, third) for it in page["turns"]] == ["t2", "t1", "t0"]
+        assert third["before"] is None
+        assert {it["state"] for it in second["turns"]} <= {"waiting", "running"}
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=201", "limit=x", "limit=-1", "limit=", "before=x", "before=:t"])
+async def test_a_wrong_parameter_is_named(query: str) -> None:
+    """400, and the message begins with the place."""
+    async with open_asked() as asked:
+        answer = await asked.http.get(f"/xapi/turns?{query}")
+        assert answer.status_code == 400
+        assert answer.json()["error"]["message"].startswith(f"query {query.partition('=')[0]}: ")
+
+
+async def test_a_turn_at_a_glance_is_what_its_stream_comes_to() -> None:
+    """The same objects; and the stream goes on from where the glance was taken."""
+    async with open_asked() as asked:
+        await asked.publish("r", started("t", "th"), begin("m"), delta("m", "Hello, you"), begin("n"))
+        await asked.events("/xapi/turns/t/stream", most=2)  # so far it has got
+        glance = (await asked.http.get("/xapi/turns/t")).json()
+        assert (glance["threadId"], glance["runId"], glance["state"]) == ("th", "r", "running")
+        assert [it["type"] for it in glance["outputs"]] == ["turn_started", "message"]
+        await asked.publish("r", said("m", "Hello, you there"), said("n", "Bye"), finished())
+        rest = data_of(await asked.events(f"/xapi/turns/t/stream?from={glance['lastEventId']}"))
+        known = {it.get("itemId", it["type"]): it for it in [*glance["outputs"], *rest]}
+        ended = (await asked.http.get("/xapi/turns/t")).json()
+        assert ended["state"] == "complete"
+        assert list(known.values()) == ended["outputs"]
+
+
+@pytest.mark.parametrize("path", ["/xapi/turns/no", "/xapi/turns/no/stream", "/api/v2/runs/no/events"])
+async def test_what_nobody_announced_is_not_found(path: str) -> None:
+    """404 in JSON."""
+    async with open_asked() as asked:
+        answer = await asked.http.get(path)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+
+
+async def test_a_stream_says_what_proxies_must_know() -> None:
+    """Nobody may keep or hold back a stream; the first byte comes at once, before any event."""
+    async with open_asked() as asked:
+        await asked.publish("r", started("t", "th"))
+        async with open_sse(asked.url, "/xapi/turns/t/stream") as stream:
+            assert stream.headers["content-type"] == "text/event-stream; charset=utf-8"
+            assert stream.headers["cache-control"] == "no-store"
+            assert stream.headers["x-accel-buffering"] == "no"
+            assert (await stream.read() or b"").startswith(b":")
+
+
+async def test_a_quiet_stream_gets_comments() -> None:
+    """As often as the setting says."""
+    async with open_asked(settings_with(http={"port": 0, "heartbeat": 0.05})) as asked:
+        await asked.publish("r", started("t", "th"))
+        body = b""
+        with trio.fail_after(5):
+            async with open_sse(asked.url, "/xapi/turns/t/stream") as stream:
+                while body.count(BEAT) < 3:
+                    body += await stream.read() or b""
+
+
+async def test_a_reader_that_has_gone_is_noticed_at_once() -> None:
+    """Not at the next event: there may be none for long."""
+    async with open_asked() as asked:
+        await asked.publish("r", started("t", "th"))
+        async with open_sse(asked.url, "/xapi/turns/t/stream") as stream:
+            await anext(stream)
+            assert (asked.running.service.seats.total, asked.running.service.backend.log.readers) == (1, 2)
+        await asked.until(lambda: asked.running.service.seats.total == 0)
+        assert len(asked.running.service.streams) == 0
+        await asked.until(lambda: asked.running.service.backend.log.readers == 1)  # the worker's own
+
+
+async def test_a_stopped_turn_ends_as_aborted_and_stopping_again_is_fine() -> None:
+    """Also before anybody has worked on it; what has ended stays as it is."""
+    async with open_asked() as asked:
+        await asked.publish("r", started("t", "th"), begin("m"), delta("m", "Hel"))
+        for _ in range(2):
+            answer = await asked.http.post("/xapi/turns/t/stop")
+            assert answer.status_code == 202
+        told = data_of(await asked.events("/xapi/turns/t/stream"))
+        assert (told[-1]["type"], told[-1]["status"]) == ("turn_complete", "aborted")
+        assert (await asked.post("/xapi/turns/t/stop", {"reason": "late"})).json()["state"] == "aborted"
+        raw = [it["payload"] for it in data_of(await asked.events("/api/v2/runs/r/events"))]
+        assert raw[-1] == {"type": "turn_aborted_by_user", "turn_id": "t", "reason": "stopped by user"}
+        assert (await asked.http.post("/xapi/turns/no/stop")).status_code == 404
+        assert (await asked.post("/xapi/turns/t/stop", {"reason": 1})).status_code == 422
+
+
+async def test_readers_have_limits() -> None:
+    """Of one turn and of all; one more is 503, and a place that is given up is free again."""
+    limits = {"readers_per_turn": 2, "readers": 3}
+    async with open_asked(settings_with(limits=limits)) as asked:
+        await asked.publish("r", started("t", "th"))
+        await asked.publish("r2", started("t2", "th"))
+        async with open_sse(asked.url, "/xapi/turns/t/stream"), open_sse(asked.url, "/xapi/turns/t/stream"):
+            answer = await asked.http.get("/xapi/turns/t/stream")
+            assert (answer.status_code, answer.json()["error"]["code"]) == (503, "too_many_readers")
+            assert "turn 't' has 2 readers" in answer.json()["error"]["message"]
+            async with open_sse(asked.url, "/api/v2/runs/r2/events"):
+                answer = await asked.http.get("/xapi/turns/t2/stream")
+                assert "this process has 3 readers" in answer.json()["error"]["message"]
+        await asked.until(lambda: asked.running.service.seats.total == 0)
+        assert len(await asked.events("/xapi/turns/t/stream", most=1)) == 1
+
+
+async def test_leaving_the_block_ends_streams_as_they_should_end() -> None:
+    """Readers are told, the response is complete, and nothing is left."""
+    complete: list[bool] = []
+    told: list[bytes] = []
+
+    async def read(url: str, path: str, up: trio.Event) -> None:
+        async with open_sse(url, path) as stream:
+            first = await stream.read() or b""
+            up.set()
+            told.append(first + await stream.read_all())
+            complete.append(stream.is_complete)
+
+    async with trio.open_nursery() as nursery:
+        async with open_asked() as asked:
+            await asked.publish("r", started("t", "th"))
+            for path in ("/xapi/turns/t/stream", "/xapi/turns/t/stream?dialect=agui", "/api/v2/runs/r/events"):
+                up = trio.Event()
+                nursery.start_soon(read, asked.url, path, up)
+                await up.wait()
+            began_at = trio.current_time()
+        assert trio.current_time() - began_at < 1.5
+    assert complete == [True] * 3
+    assert all(b": the service is shutting down" in body for body in told)
+
+
+async def test_a_reader_that_takes_nothing_does_not_hold_up_the_end() -> None:
+    """Its connection is cut after the grace time."""
+    text = "x" * 100_000
+    async with open_asked(settings_with(http={"port": 0, "grace": 0.3}, turn={"batch_gradient": (1,)})) as asked:
+        await asked.publish("r", started("t", "th"))
+        async with open_sse(asked.url, "/xapi/turns/t/stream"):
+            for number in range(60):
+                await asked.publish("r", begin(f"m{number}"), said(f"m{number}", text))
+            await asked.until(lambda: asked.running.server.connections == 2)  # ours for posting, and the lazy one
+            await trio.sleep(0.2)  # until its buffers are full
+            asked.running.stop()
+            with trio.fail_after(3):
+                await asked.until(lambda: asked.running.server.connections == 0)
