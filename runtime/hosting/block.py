@@ -39,9 +39,7 @@ async def open_guest_block(manager: AbstractAsyncContextManager[_V]) -> "AsyncGe
 
 
 @asynccontextmanager
-async def _hold(
-    block: "Block[_V]", start: Callable[[Crossing[Any], str], object]
-) -> AsyncGenerator[None, None]:
+async def _hold(block: "Block[_V]", start: Callable[[Crossing[Any], str], object]) -> AsyncGenerator[None, None]:
     """Keep the block for the length of the host's."""
     await block.enter(start)
     failure: BaseException | None = None
@@ -61,8 +59,11 @@ class Block(Generic[_V]):
     value: _V
     """What the manager gave."""
 
-    def __init__(self, guest: Guest, manager: AbstractAsyncContextManager[_V]) -> None:
+    def __init__(
+        self, guest: Guest, manager: AbstractAsyncContextManager[_V], parent: "Block[Any] | None" = None
+    ) -> None:
         self.guest = guest
+        self._parent = parent
         self._manager = manager
         self._crossing: Crossing[None] = Crossing(self._run, on_end=self._ended)
         self._calls: trio.Nursery | None = None
@@ -89,8 +90,8 @@ class Block(Generic[_V]):
             return await crossing.wait()
         except InterruptedCallError:
             pass
-        if self._is_held and (cancelled := await wait_through(self._crossing.ended)) is not None:
-            raise cancelled  # it is crashing; what with is known at its end
+        if self._is_held and (cancelled := await self._learn_crash()) is not None:
+            raise cancelled
         raise self.refusal() from self._crash
 
     def start(
@@ -104,7 +105,7 @@ class Block(Generic[_V]):
     @asynccontextmanager
     async def nest(self, manager: AbstractAsyncContextManager[_T]) -> AsyncGenerator[_T, None]:
         """Enter another Trio context manager inside this block."""
-        inner = Block(self.guest, manager)
+        inner = Block(self.guest, manager, self)
         async with _hold(inner, self._start):
             yield inner.value
 
@@ -156,12 +157,33 @@ class Block(Generic[_V]):
             if cancelled is not None:
                 raise cancelled
             if self._is_interrupted and isinstance(failure, asyncio.CancelledError):
+                await self._learn_crash()
+                if isinstance(self._crash, KeyboardInterrupt):
+                    raise self._crash
                 raise self.refusal() from self._crash
             if failure is not None and not (is_left and self._thrown is failure):  # else the manager has swallowed it
                 raise failure
         finally:
             self._thrown = None
             del failure, cancelled
+
+    async def _learn_crash(self) -> asyncio.CancelledError | None:
+        """Wait until it is known why the block has ended while it was held: its own crash, or one around it."""
+        cancelled = await wait_through(self._crossing.ended)
+        if cancelled is None and self._crash is None:
+            around = self.guest if self._parent is None else self._parent
+            cancelled = await around.wait_ended()
+            self._crash = around.failure
+        return cancelled
+
+    async def wait_ended(self) -> asyncio.CancelledError | None:
+        """Wait for the end of the Trio side, however often cancelled meanwhile; gives the cancellation."""
+        return await wait_through(self._crossing.ended)
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What it has crashed with, if it has."""
+        return self._crash
 
     def _unwrap_error(self) -> bool:
         """Raise what the Trio side has raised. Else say whether it has come to its end, rather than be cancelled."""
@@ -174,14 +196,20 @@ class Block(Generic[_V]):
 
     async def _run(self) -> None:
         async with self._manager as self.value:
+            thrown: BaseException | None = None
             async with trio.open_nursery() as self._calls:
                 self._settled.set()
                 try:
                     await self._leave.wait()
+                    thrown = self._thrown
+                except trio.Cancelled as exc:
+                    thrown = exc
+                self._calls.cancel_scope.cancel()
+            if thrown is not None:  # out here: a nursery would put it into a group, and the manager knows of none
+                try:
+                    raise thrown
                 finally:
-                    self._calls.cancel_scope.cancel()
-            if self._thrown is not None:  # out here: a nursery would put it into a group
-                raise self._thrown
+                    del thrown  # an exception that is held by a frame of its own traceback is freed late
 
     def _ended(self) -> None:
         self._settled.set()

@@ -71,12 +71,12 @@ class Guest:
         self._users -= 1
         if not self._users:
             self._last_left.set()
-            if (cancelled := await wait_through(self._ended)) is not None:
+            if (cancelled := await self.wait_ended()) is not None:
                 raise cancelled
 
-    async def wait_ended(self) -> None:
-        """Wait until another can be started."""
-        await self._ended.wait()
+    async def wait_ended(self) -> asyncio.CancelledError | None:
+        """Wait until the run has ended, however often cancelled meanwhile; gives the cancellation."""
+        return await wait_through(self._ended)
 
     def start_crossing(self, crossing: Crossing[Any], name: str, nursery: trio.Nursery | None = None) -> None:
         """Start a Trio task, in the guest itself or in a nursery of its own.
@@ -142,7 +142,8 @@ async def join_guest() -> Guest:
             raise WrongLoopError(_stranded(guest))
         if not guest.is_ending:
             break
-        await guest.wait_ended()
+        if (cancelled := await guest.wait_ended()) is not None:
+            raise cancelled
     if guest is None:
         if trio.lowlevel.in_trio_run():
             raise WrongLoopError(

@@ -13,9 +13,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-def make_trio_function(
-    fn: Callable[_P, Awaitable[_T]], loop: asyncio.AbstractEventLoop
-) -> Callable[_P, Awaitable[_T]]:
+def make_trio_function(fn: Callable[_P, Awaitable[_T]], loop: asyncio.AbstractEventLoop) -> Callable[_P, Awaitable[_T]]:
     """Give a function for Trio that runs `fn` in a task on the host's loop, and waits for it.
 
     Each call has a copy of the context variables that are set now. Cancelling the Trio side cancels the host's task

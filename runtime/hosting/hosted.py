@@ -89,9 +89,7 @@ class Hosted:
         if sink is not None and self._block is not None:
             sink = _sink_for_trio(sink)
         self._raise_if_crashed()
-        turn = self.runtime.open_turn(
-            turn_id=turn_id, thread_id=thread_id, run_id=run_id, options=options, sink=sink
-        )
+        turn = self.runtime.open_turn(turn_id=turn_id, thread_id=thread_id, run_id=run_id, options=options, sink=sink)
         return turn if self._block is None else GuestTurn(turn, self._block)
 
     async def run_turn(

@@ -145,6 +145,4 @@ class GuestTurn:
             await self._call(leave, "closing of", scope_is_cancelled=is_cancelled)
 
     async def _call(self, work: Any, what: str, *, scope_is_cancelled: bool = False) -> Any:
-        return await self._block.call(
-            work, name=f"{what} turn {self.turn_id}", scope_is_cancelled=scope_is_cancelled
-        )
+        return await self._block.call(work, name=f"{what} turn {self.turn_id}", scope_is_cancelled=scope_is_cancelled)
