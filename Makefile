@@ -13,7 +13,7 @@ NODE_STAMP := $(if $(NPM),$(NODE)/node_modules/.installed)
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
-demo: $(STAMP) ## watch a turn grow in the terminal
+demo: $(STAMP) ## watch a turn grow in the browser: prints an address
 	$(BIN)/turnwire demo
 
 test: lint types tests ## every check: formatting, lint, types, tests with coverage of the core

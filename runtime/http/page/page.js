@@ -106,21 +106,23 @@ function draw(turnId, entry) {
   entry.view.show(entry.turn);
   announce(before, entry.turn);
   const known = entry.turn.started?.threadId ?? entry.turn.items[0]?.threadId;
-  if (known && threadId !== known) {
+  const isOver = entry.turn.terminal !== null && before.terminal === null;
+  if (known && (threadId !== known || isOver)) {
     threadId = known;
     void showThread(known, turnId);
   }
+  if (isOver) void list();
   refresh();
   if (follows) toEnd();
 }
 
 /** Show the other turns of the thread around the one that was asked for. @param {string} thread @param {string} turnId */
 async function showThread(thread, turnId) {
-  const { turns } = await service.thread(thread).catch(() => ({ turns: [] }));
+  const { turns, pending } = await service.thread(thread, EARLIER).catch(() => ({ turns: [], pending: [] }));
   if (threadId !== thread || !shown.has(turnId)) return;
   const anchor = /** @type {Shown} */ (shown.get(turnId)).view.element;
   let isEarlier = true;
-  for (const { turnId: id, outputs } of turns.slice(-EARLIER)) {
+  for (const { turnId: id, outputs } of turns) {
     if (id === turnId) isEarlier = false;
     if (shown.has(id)) continue;
     const fold = new TurnFold();
@@ -135,7 +137,28 @@ async function showThread(thread, turnId) {
     if (isEarlier) anchor.before(view.element);
     else ui.thread.append(view.element);
   }
+  ask(pending);
   if (follows) toEnd();
+}
+
+/** Ask the user what the thread waits for, beside the calls. @param {import("./service.js").PendingCall[]} pending */
+function ask(pending) {
+  const waiting = new Map(pending.filter((call) => call.kind === "approval").map((call) => [call.toolCallId, call.approvalId ?? ""]));
+  for (const { view } of shown.values()) {
+    view.ask(waiting, async (approvalId, approved) => {
+      if (threadId === null) return;
+      try {
+        const { turnId } = await service.answer(threadId, approvalId, approved);
+        ask([]);
+        follows = true;
+        follow(turnId);
+        location.hash = addressOf({ turn: turnId });
+      } catch (exc) {
+        complain(/** @type {Error} */ (exc).message);
+      }
+    });
+  }
+  if (waiting.size > 0) ui.status.textContent = "A tool waits for your word";
 }
 
 /** The turns that still run, newest last. */
@@ -217,7 +240,7 @@ async function list() {
 /** @param {ListedTurn[]} turns */
 function showList(turns) {
   const current = place().turn;
-  const words = JSON.stringify([turns, current]);
+  const words = JSON.stringify([turns.map((turn) => [turn, nameOf(turn)]), current]);
   ui.noTurns.hidden = turns.length > 0;
   ui.more.hidden = cursor === null;
   if (ui.turns.dataset.words === words) return;
@@ -225,6 +248,11 @@ function showList(turns) {
   const focused = document.activeElement?.closest("#turns a")?.getAttribute("href");
   ui.turns.replaceChildren(...turns.map((turn) => listItem(turn, turn.turnId === current)));
   if (focused) /** @type {HTMLElement | null} */ (ui.turns.querySelector(`a[href="${CSS.escape(focused)}"]`))?.focus();
+}
+
+/** What was asked, where that is known; else the id. @param {ListedTurn} turn */
+function nameOf(turn) {
+  return titleOf(shown.get(turn.turnId)?.turn) || turn.turnId;
 }
 
 /** @param {ListedTurn} turn @param {boolean} isCurrent */
@@ -237,7 +265,7 @@ function listItem(turn, isCurrent) {
   const dot = make("span", "dot");
   dot.title = turn.state ?? "";
   const when = turn.announcedAt === undefined ? "" : new Date(turn.announcedAt).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
-  link.append(dot, make("span", "name", turn.turnId), make("span", "when", `${when} · ${turn.state ?? ""}`));
+  link.append(dot, make("span", "name", nameOf(turn)), make("span", "when", `${when} · ${turn.state ?? ""}`));
   item.append(link);
   return item;
 }

@@ -5,7 +5,8 @@ import { RefusedError } from "./reader.js";
 /** @typedef {import("./reader.js").Output} Output */
 /** @typedef {{turnId: string, threadId?: string, state?: string, announcedAt?: number}} ListedTurn */
 /** @typedef {{turns: ListedTurn[], before: string | null}} TurnPage */
-/** @typedef {{approvalId: string, toolCallId: string, toolName: string, input: unknown}} PendingApproval */
+/** @typedef {{kind: string, toolCallId: string, toolName: string, approvalId?: string}} PendingCall */
+/** @typedef {{turns: {turnId: string, outputs: Output[]}[], pending: PendingCall[]}} Thread */
 
 export class Service {
   /** @param {string | null} token */
@@ -18,14 +19,19 @@ export class Service {
     return this.ask("GET", `/xapi/turns?limit=30${before ? `&before=${encodeURIComponent(before)}` : ""}`);
   }
 
-  /** Give the turns of a thread with their outputs, oldest first. @param {string} threadId @returns {Promise<{turns: {turnId: string, outputs: Output[]}[]}>} */
-  thread(threadId) {
-    return this.ask("GET", `/xapi/threads/${encodeURIComponent(threadId)}`);
+  /** Give the newest turns of a thread with their outputs, oldest first, and what it waits for. @param {string} threadId @param {number} limit @returns {Promise<Thread>} */
+  thread(threadId, limit) {
+    return this.ask("GET", `/xapi/threads/${encodeURIComponent(threadId)}?limit=${limit}`);
   }
 
-  /** Begin a turn. @param {string} threadId @param {string} prompt @returns {Promise<{turnId: string}>} */
-  start(threadId, prompt) {
-    return this.ask("POST", `/xapi/threads/${encodeURIComponent(threadId)}/turns`, { prompt });
+  /** Begin a turn. @param {string} threadId @param {string} message @returns {Promise<{turnId: string}>} */
+  start(threadId, message) {
+    return this.ask("POST", `/xapi/threads/${encodeURIComponent(threadId)}/turns`, { message });
+  }
+
+  /** Say whether a tool may run; a turn begins with that. @param {string} threadId @param {string} approvalId @param {boolean} approved @returns {Promise<{turnId: string}>} */
+  answer(threadId, approvalId, approved) {
+    return this.ask("POST", `/xapi/threads/${encodeURIComponent(threadId)}/turns`, { answers: [{ approvalId, approved }] });
   }
 
   /** End a turn. @param {string} turnId */

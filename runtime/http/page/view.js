@@ -26,8 +26,6 @@ export class TurnView {
     this.element.append(this.end);
     /** @private @type {Map<string, ItemView>} */
     this.views = new Map();
-    /** @private @type {Map<string, {id: string, answer: (yes: boolean) => void}>} */
-    this.approvals = new Map();
   }
 
   /** Show this state of the turn. @param {Turn} turn */
@@ -57,12 +55,17 @@ export class TurnView {
     showEnd(this.end, turn);
   }
 
-  /** Ask beside a call whether its tool may run; null takes the question away. @param {string} callId @param {((yes: boolean) => void) | null} answer */
-  ask(callId, answer) {
+  /** Ask beside calls whether their tools may run, and nowhere else. @param {Map<string, string>} waiting approval ids by call id @param {(approvalId: string, yes: boolean) => void} answer */
+  ask(waiting, answer) {
     for (const { element } of this.views.values()) {
-      if (element.dataset.call !== callId) continue;
-      element.querySelector(".approval")?.remove();
-      if (answer) element.append(question(answer));
+      const approvalId = waiting.get(element.dataset.call ?? "");
+      const box = element.querySelector(".approval");
+      if (approvalId === undefined) box?.remove();
+      else if (!box) {
+        element.append(question((yes) => answer(approvalId, yes)));
+        const state = element.querySelector(".state");
+        if (state) state.textContent = "waits for you";
+      }
     }
   }
 }
@@ -145,7 +148,10 @@ function makeToolCall() {
   const failure = make("p", "failure");
   const output = /** @type {HTMLDetailsElement} */ (make("details", "output"));
   const result = make("pre");
-  output.append(make("summary", "", "Output"), result);
+  const summary = make("summary", "", "Output");
+  output.append(summary, result);
+  let touched = false;
+  summary.addEventListener("click", () => (touched = true));
   head.append(name, state);
   element.append(head, given, output, failure);
   return {
@@ -158,6 +164,7 @@ function makeToolCall() {
       showArguments(given, item);
       output.hidden = item.toolOutput === undefined;
       result.textContent = item.toolOutput === undefined ? "" : pretty(item.toolOutput);
+      if (!touched) output.open = item.success === false; // what went wrong is worth a look
       showFailure(failure, item);
     },
   };

@@ -298,7 +298,7 @@ def test_every_command_explains_itself_with_an_example(capsys: pytest.CaptureFix
 
 def test_the_demo_plays_in_a_pipe_as_plain_lines(capfd: pytest.CaptureFixture[str]) -> None:
     """One line per emission, ending with the terminal."""
-    assert main(["demo", "--speed", "200"]) == 0
+    assert main(["demo", "--terminal", "--speed", "200"]) == 0
     lines = capfd.readouterr().out.splitlines()
     kinds = [json.loads(text)["type"] for text in lines]
     assert kinds[0] == "turn_started"
@@ -307,8 +307,8 @@ def test_the_demo_plays_in_a_pipe_as_plain_lines(capfd: pytest.CaptureFixture[st
 
 
 def test_a_demo_whose_reader_has_gone_ends_quietly() -> None:
-    """`turnwire demo | head -1` is what people type first."""
-    command = [sys.executable, "-m", "turnwire.runtime.cli.main", "demo", "--speed", "50"]
+    """`turnwire demo --terminal | head -1` is what people type."""
+    command = [sys.executable, "-m", "turnwire.runtime.cli.main", "demo", "--terminal", "--speed", "50"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:  # noqa: S603  # ourselves
         assert program.stdout is not None
         assert program.stderr is not None
