@@ -43,6 +43,27 @@ class Keys:
         """The sorted set of a thread's turns."""
         return f"{self.prefix}:thread:{_checked(thread_id)}:turns"
 
+    @property
+    def waiting(self) -> str:
+        """The sorted set of threads that wait for somebody's answer."""
+        return f"{self.prefix}:waiting"
+
+    def run_input(self, run_id: str) -> str:
+        """What a run of an engine begins with."""
+        return f"{self.prefix}:run:{_checked(run_id)}:input"
+
+    def conversation(self, thread_id: str) -> str:
+        """The conversation of a thread, as it was last saved."""
+        return f"{self.prefix}:thread:{_checked(thread_id)}:conversation"
+
+    def pending(self, thread_id: str) -> str:
+        """The calls that a thread waits for."""
+        return f"{self.prefix}:thread:{_checked(thread_id)}:pending"
+
+    def answers(self, thread_id: str) -> str:
+        """The hash of a thread's answers."""
+        return f"{self.prefix}:thread:{_checked(thread_id)}:answers"
+
 
 def _checked(name: str) -> str:
     """Give the id back. One that cannot be sent is refused here, where it came from, and not in everybody's round."""

@@ -13,7 +13,7 @@ from tests.kit.agents import DONE, ScriptModel, Stage, call, end, raw_call, say,
 from turnwire.actors.core.conversation_options import ConversationCallbacks
 from turnwire.actors.engine import Engine
 from turnwire.actors.engine_options import EngineOptions
-from turnwire.actors.engine_ports import ModelCall, ModelStream
+from turnwire.actors.engine_ports import ModelCall
 from turnwire.messages.errors import LogUnavailableError, ProtocolError, UnsendableError
 from turnwire.messages.events import StreamEvent
 from turnwire.messages.runs import RunInput, RunOutcome
@@ -109,7 +109,7 @@ async def test_a_model_that_raises_fails_its_run_and_tells_no_internals(
 class Refusing(ScriptModel):
     """Cannot send what it is to send."""
 
-    def open(self, call: ModelCall, /) -> Any:
+    def open(self, _call: ModelCall, /) -> Any:
         raise UnsendableError("videos cannot be sent", message_id="u1")
 
 
@@ -237,14 +237,17 @@ async def test_a_log_that_refuses_ends_the_run_and_the_thread_is_kept(autojump_c
 class Crashing(ScriptModel):
     """Its streams are none."""
 
-    def open(self, call: ModelCall, /) -> ModelStream:  # type: ignore[override]
+    def open(self, _call: ModelCall, /) -> Any:
         raise ZeroDivisionError
 
 
 async def test_one_of_a_hundred_engines_crashes_and_the_others_do_not_notice(autojump_clock: MockClock) -> None:
     """Each run fails for itself."""
     stages = [
-        Stage((Crashing if n == 42 else ScriptModel)([[say("a"), 1.0, call("look", "c"), DONE], [say("b"), end()]]), [look])
+        Stage(
+            (Crashing if n == 42 else ScriptModel)([[say("a"), 1.0, call("look", "c"), DONE], [say("b"), end()]]),
+            [look],
+        )
         for n in range(100)
     ]
     outcomes: dict[int, RunOutcome] = {}

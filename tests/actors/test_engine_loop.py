@@ -169,7 +169,9 @@ async def test_usage_is_summed_over_the_replies(autojump_clock: MockClock) -> No
 
 async def test_a_call_id_that_a_host_uses_again_is_another_call(autojump_clock: MockClock) -> None:
     """Turn and conversation get a fresh id; the provider is told its own."""
-    model = ScriptModel([[call("double", "call_0", n=1), DONE], [call("double", "call_0", n=2), DONE], [say("4"), end()]])
+    model = ScriptModel(
+        [[call("double", "call_0", n=1), DONE], [call("double", "call_0", n=2), DONE], [say("4"), end()]]
+    )
     stage = Stage(model, [double])
     await stage.run()
     assert [word for word in stage.told if word.startswith(("call", "result"))] == [
@@ -237,7 +239,11 @@ async def test_ten_thousand_calls_leave_no_task_behind(autojump_clock: MockClock
     options = EngineOptions(strategy=max_iterations(20), parallel_tools=100)
     stage = Stage(ScriptModel([*replies, [say("Done"), end()]]), [count], options)
     assert await stage.run() == RunOutcome(status="complete", iterations=11)
-    calls = [e for e in stage.events if isinstance(e.payload, ItemDone) and isinstance(e.payload.final_item, FinalFunctionCall)]
+    calls = [
+        e
+        for e in stage.events
+        if isinstance(e.payload, ItemDone) and isinstance(e.payload.final_item, FinalFunctionCall)
+    ]
     assert len(calls) == 10_000
     assert (running, most) == (0, 100)
     assert tasks_left() == []

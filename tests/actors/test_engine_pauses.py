@@ -146,9 +146,7 @@ async def test_a_client_s_tool_is_answered_later(autojump_clock: MockClock) -> N
     stage = Stage(ScriptModel([picking, [say("Blue then"), end()]]), [look])
     spec = ToolSpec(name="pick", description="Have the user pick")
     outcome = await stage.run(run_id="r1", client_tools=(spec,))
-    asked = waiting(
-        "r1", kind="client_tool", tool_name="pick", input={"title": "Colour"}, approval_id=None
-    )
+    asked = waiting("r1", kind="client_tool", tool_name="pick", input={"title": "Colour"}, approval_id=None)
     assert outcome == RunOutcome(status="paused", iterations=1, pending=(asked,))
     assert stage.told[-2:] == ["result c2: all quiet", "done complete tool_calls"]
     await stage.engine.answer("th", ToolAnswer(tool_call_id="c1", output={"colour": "blue"}))
@@ -210,7 +208,7 @@ async def test_approval_may_depend_on_the_arguments(autojump_clock: MockClock) -
         deleted.append(path)
         return "wiped"
 
-    stage = Stage(ScriptModel([[call("wipe", "c1", path="/"), call("wipe", "c2", path="/tmp"), DONE]]), [wipe])
+    stage = Stage(ScriptModel([[call("wipe", "c1", path="/"), call("wipe", "c2", path="/old"), DONE]]), [wipe])
     outcome = await stage.run()
     assert [each.tool_call_id for each in outcome.pending] == ["c1"]
-    assert deleted == ["/tmp"]
+    assert deleted == ["/old"]

@@ -193,11 +193,15 @@ class Stage:
             self.events.append(event)
             self.times.append(trio.current_time())
 
-    def make_input(self, prompt: str | None = "Hello", *answers: Answer, thread_id: str = "th", **more: Any) -> RunInput:
+    def make_input(
+        self, prompt: str | None = "Hello", *answers: Answer, thread_id: str = "th", **more: Any
+    ) -> RunInput:
         number = next(_runs)
         new = () if prompt is None else (user(prompt, f"u{number}"),)
         run_id = more.pop("run_id", f"run{number}")
-        return RunInput(run_id=run_id, turn_id=f"turn-{run_id}", thread_id=thread_id, new_messages=new, answers=answers, **more)
+        return RunInput(
+            run_id=run_id, turn_id=f"turn-{run_id}", thread_id=thread_id, new_messages=new, answers=answers, **more
+        )
 
     async def run(self, prompt: str | None = "Hello", *answers: Answer, **more: Any) -> RunOutcome:
         """Run one turn; what it told is in `events`, and keeps to the contract."""
