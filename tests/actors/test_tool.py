@@ -187,6 +187,7 @@ async def test_tools_that_hang_in_threads_starve_nobody_else() -> None:
     async with trio.open_nursery() as nursery:
         for _ in range(MAX_THREADS + 1):
             nursery.start_soon(run_tool, made, "{}")
+        await wait_all_tasks_blocked()
         with trio.fail_after(5):
             assert await trio.to_thread.run_sync(lambda: "as ever") == "as ever"
     go_on.set()

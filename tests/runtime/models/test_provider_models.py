@@ -54,16 +54,8 @@ def endpoint(provider: str, url: str) -> Endpoint:
 @asynccontextmanager
 async def playing(provider: str, *answers: Answer, **options: Any) -> AsyncGenerator[tuple[Model, Loopback], None]:
     async with open_loopback(lambda number: answers[number]) as server, open_client() as client:
-        yield (
-            ProviderModel(
-                endpoint(provider, server.url),
-                model_id="m",
-                client=client,
-                retry=ConnectRetry(attempts=3, base=0.001),
-                **options,
-            ),
-            server,
-        )
+        given: dict[str, Any] = {"retry": ConnectRetry(attempts=3, base=0.001), **options}
+        yield ProviderModel(endpoint(provider, server.url), model_id="m", client=client, **given), server
 
 
 def bodies(server: Loopback) -> list[dict[str, Any]]:
