@@ -8,11 +8,17 @@ class OutputPeek(msgspec.Struct, frozen=True, gc=False):
 
     type: str = ""
     item_id: str | None = msgspec.field(name="itemId", default=None)
+    status: str | None = None
 
     @property
     def is_terminal(self) -> bool:
         """Does it end its turn?"""
         return self.type in {"turn_complete", "turn_error"}
+
+    @property
+    def is_final(self) -> bool:
+        """Is it the last state of its item, or of its turn?"""
+        return self.status in {"complete", "error"} or self.is_terminal
 
 
 class EventPeek(msgspec.Struct, frozen=True, gc=False):
