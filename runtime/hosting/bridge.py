@@ -12,7 +12,7 @@ async with open_bridge() as bridge:
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from functools import partial
-from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar, TypeVarTuple, Unpack
+from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar, TypeVarTuple
 
 from turnwire.actors.backend import is_trio
 from turnwire.runtime.hosting.block import Block, open_guest_block
@@ -30,7 +30,7 @@ AsgiApp: TypeAlias = Callable[[Any, Any, Any], Awaitable[Any]]
 class Bridge(Protocol):
     """The ways over. Made by `open_bridge`, or as part of `open_hosted`."""
 
-    async def call(self, fn: Callable[[Unpack[_Ts]], Awaitable[_T]], *args: Unpack[_Ts]) -> _T:
+    async def call(self, fn: Callable[[*_Ts], Awaitable[_T]], *args: *_Ts) -> _T:
         """Await a Trio async function. Cancelling the host's task cancels it and waits for its cleanup."""
         ...
 
@@ -71,7 +71,7 @@ class GuestBridge:
     def __init__(self, block: Block[Any]) -> None:
         self._block = block
 
-    async def call(self, fn: Callable[[Unpack[_Ts]], Awaitable[_T]], *args: Unpack[_Ts]) -> _T:
+    async def call(self, fn: Callable[[*_Ts], Awaitable[_T]], *args: *_Ts) -> _T:
         """Await a Trio async function; it runs in a task of its own with a copy of this task's context variables."""
         return await self._block.call(partial(fn, *args), name=f"call of {getattr(fn, '__qualname__', fn)}")
 
@@ -99,7 +99,7 @@ class GuestBridge:
 class DirectBridge:
     """Crosses nothing: the host's loop is Trio."""
 
-    async def call(self, fn: Callable[[Unpack[_Ts]], Awaitable[_T]], *args: Unpack[_Ts]) -> _T:
+    async def call(self, fn: Callable[[*_Ts], Awaitable[_T]], *args: *_Ts) -> _T:
         """Await a Trio async function."""
         return await fn(*args)
 

@@ -6,7 +6,7 @@ plain calls, and the Trio task sets the host's event by one.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
 import outcome
 import trio
@@ -61,15 +61,15 @@ class Crossing(Generic[_T]):
         task stays one, even if the work was done in that very moment.
         """
         cancelled = await wait_through(self.ended, self.scope.cancel)
+        result = self.take_result()
         try:
-            result = self.take_result()
             if isinstance(result, outcome.Error):
                 result.unwrap()
             if cancelled is not None:
                 raise cancelled
             if result is None:
                 raise InterruptedCallError
-            return cast("_T", result.unwrap())
+            return result.unwrap()
         finally:
             del cancelled, result
 

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, cast
 
 import outcome
@@ -91,10 +92,9 @@ class Guest:
 
     def call_soon(self, fn: Callable[[], object]) -> None:
         """Have Trio call something soon; from any thread, and also when there is no Trio any more."""
-        try:
-            cast("trio.lowlevel.TrioToken", self._token).run_sync_soon(fn)
-        except trio.RunFinishedError:
-            pass
+        if self._token is not None:
+            with suppress(trio.RunFinishedError):
+                self._token.run_sync_soon(fn)
 
     # Trio's side
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TypeVar, TypeVarTuple, Unpack
+from typing import TypeVar, TypeVarTuple
 
 from turnwire.actors.backend import is_trio
 from turnwire.actors.conversation import Conversation
@@ -140,7 +140,7 @@ class Hosted:
 
     # The ways over
 
-    async def call(self, fn: Callable[[Unpack[_Ts]], Awaitable[_T]], *args: Unpack[_Ts]) -> _T:
+    async def call(self, fn: Callable[[*_Ts], Awaitable[_T]], *args: *_Ts) -> _T:
         """Await a Trio async function. Cancelling the host's task cancels it and waits for its cleanup."""
         return await self._bridge.call(fn, *args)
 

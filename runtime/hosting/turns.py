@@ -4,9 +4,10 @@ Most of a turn is synchronous, and host and guest share a thread: only what has 
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import partial
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import trio
 
@@ -17,35 +18,59 @@ from turnwire.messages.events import StreamEvent
 from turnwire.messages.folds import TurnSnapshot
 from turnwire.runtime.hosting.block import Block
 
+_T = TypeVar("_T")
+
 
 class AnyTurn(Protocol):
     """A turn, whichever loop its host runs. What each of these does is told by `turnwire.actors.turn.Turn`."""
 
     turn_id: str
 
-    async def send(self, event: StreamEvent | bytes | str) -> None: ...
+    async def send(self, event: StreamEvent | bytes | str) -> None:
+        """Hand one event to the turn."""
+        ...
 
-    def send_nowait(self, event: StreamEvent | bytes | str) -> None: ...
+    def send_nowait(self, event: StreamEvent | bytes | str) -> None:
+        """Hand one event to the turn, or raise trio.WouldBlock."""
+        ...
 
-    async def flush(self) -> None: ...
+    async def flush(self) -> None:
+        """Have everything up to here emitted and taken."""
+        ...
 
-    async def fail(self, code: str, message: str) -> None: ...
+    async def fail(self, code: str, message: str) -> None:
+        """End the turn with `turn_error`."""
+        ...
 
-    async def wait_end(self) -> TurnSnapshot: ...
+    async def wait_end(self) -> TurnSnapshot:
+        """Wait for the end."""
+        ...
 
-    def snapshot(self) -> TurnSnapshot: ...
+    def snapshot(self) -> TurnSnapshot:
+        """Give what a reader knows by now."""
+        ...
 
-    def buffers(self) -> dict[str, BufferInfo]: ...
+    def buffers(self) -> dict[str, BufferInfo]:
+        """Look at the live items."""
+        ...
 
     @property
-    def counts(self) -> dict[str, int]: ...
+    def counts(self) -> dict[str, int]:
+        """How often something was ignored."""
+        ...
 
     @property
-    def is_open(self) -> bool: ...
+    def is_open(self) -> bool:
+        """Does it take events?"""
+        ...
 
-    def cancel(self) -> None: ...
+    def cancel(self) -> None:
+        """Stop at once."""
+        ...
 
-    async def aclose(self) -> None: ...
+    async def aclose(self) -> None:
+        """End the turn."""
+        ...
 
     async def __aenter__(self) -> Self: ...
 
@@ -138,11 +163,11 @@ class GuestTurn:
             if exc is None:
                 raise
 
-    async def _close(self, leave: Any, *, is_cancelled: bool = False) -> None:
+    async def _close(self, leave: Callable[[], Awaitable[None]], *, is_cancelled: bool = False) -> None:
         if self._turn.actor.ended:
             await leave()  # there is nothing to wait for, so it may run here; also after the system's end
         else:
             await self._call(leave, "closing of", scope_is_cancelled=is_cancelled)
 
-    async def _call(self, work: Any, what: str, *, scope_is_cancelled: bool = False) -> Any:
+    async def _call(self, work: Callable[[], Awaitable[_T]], what: str, *, scope_is_cancelled: bool = False) -> _T:
         return await self._block.call(work, name=f"{what} turn {self.turn_id}", scope_is_cancelled=scope_is_cancelled)

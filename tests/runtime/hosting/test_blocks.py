@@ -102,7 +102,7 @@ def test_a_manager_that_cannot_be_entered_raises_in_the_host(run: Runner) -> Non
     @asynccontextmanager
     async def closed_door() -> AsyncGenerator[None, None]:
         await trio.lowlevel.checkpoint()
-        if closed_door:
+        if trio.lowlevel.in_trio_task():
             raise OSError("no entry")
         yield
 
@@ -121,7 +121,7 @@ def test_a_crash_reaches_the_block_and_every_call_that_waits(run: Runner) -> Non
     """The block's task is interrupted and raises what the direct `async with` would; callers are told of it."""
 
     async def main() -> None:
-        place, body_told = Place(), []
+        place, body_told = Place(), list[str]()
         async with open_bridge() as outer:
             with pytest.raises(ExceptionGroup) as caught:
                 async with outer.enter(place.open()):

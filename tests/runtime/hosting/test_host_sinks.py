@@ -1,7 +1,7 @@
 """What an asyncio host gives to Trio: sinks and ASGI calls, run on its own loop."""
 
 import asyncio
-from collections.abc import MutableMapping
+from collections.abc import AsyncIterator, MutableMapping
 from typing import Any
 
 import httpx
@@ -65,9 +65,9 @@ async def count_slowly(request: Request) -> StreamingResponse:
     """An endpoint that only Trio can run."""
     until = int(request.path_params["until"])
 
-    async def body() -> Any:
+    async def body() -> AsyncIterator[str]:
         for number in range(until):
-            await trio.sleep(0)
+            await trio.lowlevel.checkpoint()
             yield f"{number} "
 
     return StreamingResponse(body())
@@ -78,7 +78,7 @@ def test_an_asgi_application_for_trio_is_served_by_any_host(run: Runner) -> None
     """Requests, streamed answers and errors cross over; here with a client that calls the application itself."""
 
     async def broken(_request: Request) -> StreamingResponse:
-        await trio.sleep(0)
+        await trio.lowlevel.checkpoint()
         raise LookupError("in the endpoint")
 
     app = Starlette(routes=[Route("/count/{until}", count_slowly), Route("/broken", broken)])

@@ -14,7 +14,8 @@ from tests.kit.turns import THREAD, TURN, begin, delta, finished, said, started
 from turnwire.messages import InvalidEventError, StreamEvent, StreamMessage, TurnComplete, encode_event
 from turnwire.messages.agui import TextMessageContent, TextMessageEnd, TextMessageStart
 from turnwire.messages.errors import ClosedError, RetryExhaustedError
-from turnwire.runtime import MemoryLog, TurnOptions, open_hosted
+from turnwire.messages.ui_changes import MessageChanged, MessagesReplaced
+from turnwire.runtime import Hosted, MemoryLog, TurnOptions, open_hosted
 
 WHO: contextvars.ContextVar[str] = contextvars.ContextVar("WHO", default="nobody")
 
@@ -243,7 +244,7 @@ def test_a_conversation_is_held_as_on_trio(run: Runner) -> None:
     """Events in, messages out, its changes read as a stream."""
 
     async def main() -> None:
-        events = [
+        events: list[TextMessageStart | TextMessageContent | TextMessageEnd] = [
             TextMessageStart(message_id="m1", role="assistant"),
             *(TextMessageContent(message_id="m1", delta=f"{number} ") for number in range(300)),
             TextMessageEnd(message_id="m1"),
@@ -255,7 +256,7 @@ def test_a_conversation_is_held_as_on_trio(run: Runner) -> None:
                     await conversation.send(event)
                 assert len(conversation.messages) == 1
                 async with changes:
-                    assert await anext(changes)
+                    assert isinstance(await anext(changes), MessagesReplaced | MessageChanged)
                 await conversation.process(model_of_events())
             assert not conversation.is_open
             with pytest.raises(ClosedError):
@@ -277,12 +278,14 @@ def test_what_the_body_raises_comes_out_as_it_is(run: Runner) -> None:
 
     async def main() -> None:
         error = ValueError("of the body")
+        held: list[Hosted] = []
         with pytest.raises(ValueError, match="of the body") as caught:
             async with open_hosted(sink=HostSink()) as hosted:
+                held.append(hosted)
                 raise error
         assert caught.value is error
         with pytest.raises(ClosedError):
-            hosted.open_turn(turn_id=TURN, thread_id=THREAD)
+            held[0].open_turn(turn_id=TURN, thread_id=THREAD)
 
     run(main)
 

@@ -5,7 +5,6 @@ import gc
 from collections.abc import AsyncGenerator, AsyncIterator
 
 import anyio
-import anyio.lowlevel
 import pytest
 import trio
 
