@@ -16,7 +16,7 @@ from turnwire.runtime.queue.interface import WorkQueue
 from turnwire.runtime.queue.memory import MemoryQueue
 from turnwire.runtime.queue.turn_queue import TurnQueue
 from turnwire.runtime.settings import Settings
-from turnwire.runtime.threads import MemoryThreads
+from turnwire.runtime.threads import MemoryThreads, open_redis_threads
 
 
 @attrs.frozen(kw_only=True)
@@ -42,8 +42,11 @@ async def open_backend(settings: Settings) -> AsyncGenerator[Backend, None]:
         async with (
             open_redis_log(settings.redis.url, options=options) as log,
             open_redis_directory(settings.redis.url, options) as directory,
+            open_redis_threads(
+                settings.redis.url, prefix=settings.redis.prefix, socket_timeout=settings.redis.socket_timeout
+            ) as threads,
         ):
-            yield Backend(log=log, queue=queue, directory=directory, threads=MemoryThreads(), is_shared=True)
+            yield Backend(log=log, queue=queue, directory=directory, threads=threads, is_shared=True)
     finally:
         queue.close()
 

@@ -20,12 +20,10 @@ import attrs
 import trio
 
 from turnwire.actors.core.toolset import ToolFunction
-from turnwire.actors.engine import Engine
-from turnwire.actors.engine_options import EngineOptions
 from turnwire.actors.engine_ports import Model
 from turnwire.actors.tool import Tool, ToolSet
 from turnwire.runtime.backend import open_backend
-from turnwire.runtime.backend.models import open_models
+from turnwire.runtime.backend.agent import open_agent
 from turnwire.runtime.host import open_runtime
 from turnwire.runtime.http.access import Access, Authoriser
 from turnwire.runtime.http.app import make_app
@@ -84,7 +82,7 @@ async def open_service(
     """
     async with (
         open_backend(settings) as backend,
-        open_models(settings.model) as configured,
+        open_agent(settings.model, backend.threads, models=models, tools=tools) as agent,
         open_runtime(
             sink=backend.log,
             options=settings.turn_options,
@@ -92,12 +90,16 @@ async def open_service(
             grace=RUNTIME_GRACE,
         ) as runtime,
     ):
-        models = configured if models is None else models
-        options = EngineOptions(instructions=settings.model.instructions)
-        engine = Engine(models, tools, backend.threads, options).work if models else None
+        engine = None if agent is None else agent.work
         worker = Worker(backend.log, runtime, backend.queue, settings, engine=engine) if settings.http.work else None
         access = Access(settings.http, authoriser=authoriser, shared=backend.is_shared)
-        service = Service(backend=backend, settings=settings, access=access, worker=worker, models=tuple(models))
+        service = Service(
+            backend=backend,
+            settings=settings,
+            access=access,
+            worker=worker,
+            models=() if agent is None else tuple(agent.models),
+        )
         service.registry.register(LogCollector(backend.log))
         service.registry.register(RuntimeCollector(runtime))
         if worker is not None:
