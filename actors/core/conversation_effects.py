@@ -120,7 +120,7 @@ def _on_encrypted(scope: ConversationScope, event: agui_more.ReasoningEncryptedV
         scope.sealed[event.entity_id] = event.encrypted_value  # for the message that may yet come
     elif event.subtype == "message" and scope.thinking.knows(event.entity_id):
         scope.thinking.seal(event.entity_id, "encryptedValue", event.encrypted_value, message)
-    else:
+    elif message.kept(event.entity_id) != event.encrypted_value:
         message.keep(event.entity_id, event.encrypted_value, scope.messages.tick())
         scope.messages.touch(message)
         scope.notices.changed = True

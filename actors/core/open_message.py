@@ -110,13 +110,17 @@ class OpenMessage:
             self._results[part.tool_call_id] = result = WholePart(part, moment)
             self.append(result, moment)
 
+    def kept(self, entity_id: str) -> str | None:
+        """Give the opaque data that was kept under this id, if any."""
+        value: str | None = (self._provider_data.newest or {}).get("encryptedValues", {}).get(entity_id)
+        return value
+
     def keep(self, entity_id: str, value: str, moment: int) -> None:
         """Keep opaque data that belongs to no part."""
         self.changed, self._cache = moment, None
         data = self._provider_data.newest or {}
-        self._provider_data.set(
-            {**data, "encryptedValues": {**data.get("encryptedValues", {}), entity_id: value}}, moment
-        )
+        values = {**data.get("encryptedValues", {}), entity_id: value}
+        self._provider_data.set({**data, "encryptedValues": values}, moment)
 
     def newest(self) -> UIMessage:
         """Give the message as it is."""

@@ -35,6 +35,11 @@ class OpenText:
         self.changed = moment
         self.text.append(piece, moment)
 
+    def keeps(self, data: ProviderData) -> bool:
+        """Is all this kept already?"""
+        kept = self._data.newest
+        return kept is not None and {**kept, **data} == kept
+
     def keep(self, data: ProviderData, moment: int) -> None:
         """Keep what the provider wants back with this text."""
         self.changed = moment

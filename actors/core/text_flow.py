@@ -109,7 +109,7 @@ class TextFlow:
         if self._part is None and self._message_id in (None, message_id):
             self._show("", message)
         part = self._part
-        if part is not None and self._message_id in (None, message_id):
+        if part is not None and self._message_id in (None, message_id) and not part.keeps(data):
             moment = self._messages.tick()
             message.touch(part, moment)
             part.keep(data, moment)

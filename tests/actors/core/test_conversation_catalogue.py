@@ -26,6 +26,8 @@ from turnwire.messages.ui import CalledTool, ProcessorResult
 
 HELLO = ("Hel", "lo, ", "wor", "ld. ", "Bye", " now")
 WHOLE = "".join(HELLO)
+LOOKED = CalledTool(id="c1", name="look", arguments="{}")
+NEVER_SAID = CalledTool(id="c1", name="look", arguments="")
 
 
 @under_every_strategy
@@ -59,7 +61,7 @@ def test_catalogue_text_then_tool(strategy: str) -> None:
     """What waits of the text is shown before the call is added, though its block has not ended."""
     stage = Stage(strategy).play(RUN, begin(), say(*HELLO), call(), args("{}"), called(), end(), finished("tool_calls"))
     assert stage.parts == [f"text {WHOLE!r}", "call c1 input-complete '{}' {} -> UNSET"]
-    assert stage.machine.result.content == WHOLE
+    assert stage.machine.result == ProcessorResult(content=WHOLE, tool_calls=(LOOKED,), finish_reason="tool_calls")
     assert stage.told == [
         "start",
         *stage.texts(*HELLO),
@@ -88,10 +90,11 @@ def test_catalogue_parallel_tools_interleaved(strategy: str) -> None:
         "call c1 input-complete '{\"x\":1}' {'x': 1} -> UNSET",
         "call c2 input-complete '{\"y\":2}' {'y': 2} -> UNSET",
     ]
-    assert [(tool.id, tool.name, tool.arguments) for tool in stage.machine.result.tool_calls] == [
-        ("c1", "look", '{"x":1}'),
-        ("c2", "find", '{"y":2}'),
-    ]
+    calls = (
+        CalledTool(id="c1", name="look", arguments='{"x":1}'),
+        CalledTool(id="c2", name="find", arguments='{"y":2}'),
+    )
+    assert stage.machine.result == ProcessorResult(tool_calls=calls, finish_reason="tool_calls")
     assert stage.told == [
         "start",
         "call msg-1 c1 awaiting-input ",
@@ -112,14 +115,17 @@ def test_catalogue_parallel_tools_in_sequence(strategy: str) -> None:
         RUN, call("c1"), args("{}", call_id="c1"), called("c1"), call("c2"), args("[]", call_id="c2"), called("c2")
     )
     assert stage.parts == ["call c1 input-complete '{}' {} -> UNSET", "call c2 input-complete '[]' [] -> UNSET"]
-    assert [tool.id for tool in stage.machine.result.tool_calls] == ["c1", "c2"]
-    assert [line.split()[2:4] for line in stage.told[1:-1]] == [
-        ["c1", "awaiting-input"],
-        ["c1", "input-streaming"],
-        ["c1", "input-complete"],
-        ["c2", "awaiting-input"],
-        ["c2", "input-streaming"],
-        ["c2", "input-complete"],
+    calls = (CalledTool(id="c1", name="look", arguments="{}"), CalledTool(id="c2", name="look", arguments="[]"))
+    assert stage.machine.result == ProcessorResult(tool_calls=calls)
+    assert stage.told == [
+        "start",
+        "call msg-1 c1 awaiting-input ",
+        "call msg-1 c1 input-streaming {}",
+        "call msg-1 c1 input-complete {}",
+        "call msg-1 c2 awaiting-input ",
+        "call msg-1 c2 input-streaming []",
+        "call msg-1 c2 input-complete []",
+        "end msg-1",
     ]
 
 
@@ -130,9 +136,13 @@ def test_catalogue_an_empty_argument_delta_keeps_awaiting_input(strategy: str) -
     stage.send(RUN, call(), args("", ""))
     assert stage.parts == ["call c1 awaiting-input '' UNSET -> UNSET"]
     assert stage.told == ["start", "call msg-1 c1 awaiting-input "]
-    stage.send(args("{"))
-    assert stage.parts == ["call c1 input-streaming '{' UNSET -> UNSET"]
-    assert stage.machine.result.tool_calls[0].arguments == "{"
+    assert stage.machine.result == ProcessorResult(tool_calls=(NEVER_SAID,))
+    stage.send(args("", "{}", ""))
+    assert stage.parts == ["call c1 input-streaming '{}' UNSET -> UNSET"]
+    stage.step(stage.machine.finalize)
+    assert stage.parts == ["call c1 input-complete '{}' {} -> UNSET"]
+    assert stage.machine.result == ProcessorResult(tool_calls=(LOOKED,))
+    assert stage.told[2:] == ["call msg-1 c1 input-streaming {}", "call msg-1 c1 input-complete {}", "end msg-1"]
 
 
 @under_every_strategy
@@ -142,11 +152,19 @@ def test_catalogue_a_missing_end_is_made_good_by_run_finished(strategy: str) -> 
     stage.machine.prepare_assistant_message()
     stage.send(RUN, call("c1"), args("{}", call_id="c1"), call("c2"), finished("tool_calls"))
     assert stage.parts == ["call c1 input-complete '{}' {} -> UNSET", "call c2 input-complete '' UNSET -> UNSET"]
-    assert stage.told[-2:] == ["call msg-1 c1 input-complete {}", "call msg-1 c2 input-complete "]
+    assert stage.told == [
+        "start",
+        "call msg-1 c1 awaiting-input ",
+        "call msg-1 c1 input-streaming {}",
+        "call msg-1 c2 awaiting-input ",
+        "call msg-1 c1 input-complete {}",
+        "call msg-1 c2 input-complete ",
+    ]
     stage.send(RUN, text(*HELLO), finished("length"))
     stage.step(stage.machine.finalize)
     assert stage.parts[2:] == [f"text {WHOLE!r}"]
-    assert (stage.machine.result.content, stage.machine.result.finish_reason) == (WHOLE, "length")
+    calls = (LOOKED, CalledTool(id="c2", name="look", arguments=""))
+    assert stage.machine.result == ProcessorResult(content=WHOLE, tool_calls=calls, finish_reason="length")
     assert stage.told[6:] == [*stage.texts(*HELLO), "end msg-1"]
 
 
@@ -154,8 +172,15 @@ def test_catalogue_a_missing_end_is_made_good_by_run_finished(strategy: str) -> 
 def test_catalogue_the_input_of_the_end_overrides_the_accumulated_text(strategy: str) -> None:
     stage = Stage(strategy).play(RUN, call(), args('{"a": 1'), called(input={"a": 2}), finished("tool_calls"))
     assert stage.parts == ["call c1 input-complete '{\"a\":2}' {'a': 2} -> UNSET"]
-    assert stage.machine.result.tool_calls[0].arguments == '{"a":2}'
-    assert stage.told[-2:] == ['call msg-1 c1 input-complete {"a":2}', "end msg-1"]
+    calls = (CalledTool(id="c1", name="look", arguments='{"a":2}'),)
+    assert stage.machine.result == ProcessorResult(tool_calls=calls, finish_reason="tool_calls")
+    assert stage.told == [
+        "start",
+        "call msg-1 c1 awaiting-input ",
+        'call msg-1 c1 input-streaming {"a": 1',
+        'call msg-1 c1 input-complete {"a":2}',
+        "end msg-1",
+    ]
     same = Stage(strategy).play(RUN, call(), args('{"a":  2}'), called(input={"a": 2}))
     assert same.parts == ["call c1 input-complete '{\"a\":  2}' {'a': 2} -> UNSET"], "what says the same stays as it is"
 
@@ -181,16 +206,19 @@ def test_catalogue_end_with_result(strategy: str) -> None:
     """The output is parsed, the result is the raw text. An empty text is a result, and what is no JSON is a text."""
     stage = Stage(strategy).play(RUN, call(), args("{}"), called(), called(result='{"b": 2}'), finished())
     assert stage.parts == ["call c1 complete '{}' {} -> {'b': 2}", "result c1 complete '{\"b\": 2}' None"]
-    assert stage.told[1:] == [
+    assert stage.told == [
+        "start",
         "call msg-1 c1 awaiting-input ",
         "call msg-1 c1 input-streaming {}",
         "call msg-1 c1 input-complete {}",
         "call msg-1 c1 complete {}",
         "end msg-1",
     ]
-    assert stage.machine.result.tool_calls == (CalledTool(id="c1", name="look", arguments="{}"),)
+    assert stage.machine.result == ProcessorResult(tool_calls=(LOOKED,), finish_reason="stop")
     empty = Stage(strategy).play(RUN, call(), called(result=""))
     assert empty.parts == ["call c1 complete '' UNSET -> ''", "result c1 complete '' None"]
+    states = ("awaiting-input", "input-complete", "complete")
+    assert empty.told == ["start", *(f"call msg-1 c1 {state} " for state in states), "end msg-1"]
     plain = Stage(strategy).play(RUN, call(), called(result="not { json", error="no such city"))
     assert plain.parts == ["call c1 error '' UNSET -> 'not { json'", "result c1 error 'not { json' 'no such city'"]
 
@@ -200,16 +228,29 @@ def test_catalogue_client_tool(strategy: str) -> None:
     """The client is asked, and answers: before or after the end of the stream."""
     asked = Custom(name="tool-input-available", data={"toolCallId": "c1", "toolName": "look", "input": {"a": 1}})
     stage = Stage(strategy).play(RUN, call(), args('{"a":1}'), called(), asked, finished("tool_calls"))
-    assert stage.told[-2:] == ["tool c1 look {'a': 1}", "end msg-1"]
+    calls = (CalledTool(id="c1", name="look", arguments='{"a":1}'),)
+    assert stage.machine.result == ProcessorResult(tool_calls=calls, finish_reason="tool_calls")
+    told = [
+        "start",
+        "call msg-1 c1 awaiting-input ",
+        'call msg-1 c1 input-streaming {"a":1}',
+        'call msg-1 c1 input-complete {"a":1}',
+        "tool c1 look {'a': 1}",
+        "end msg-1",
+    ]
+    assert stage.told == told
     stage.step(stage.machine.add_tool_result, "c1", {"b": [2]})
     assert stage.parts == [
         "call c1 complete '{\"a\":1}' {'a': 1} -> {'b': [2]}",
         "result c1 complete '{\"b\":[2]}' None",
     ]
-    assert stage.told[-1] == 'call msg-1 c1 complete {"a":1}'
-    broken = Stage(strategy).play(RUN, call(), args("{}"), called(), asked)
+    assert stage.told == [*told, 'call msg-1 c1 complete {"a":1}']
+    broken = Stage(strategy)
+    broken.send(RUN, call(), args("{}"), called(), asked)
     broken.step(broken.machine.add_tool_result, "c1", "half", "it broke")
+    broken.step(broken.machine.finalize)
     assert broken.parts == ["call c1 error '{}' {} -> 'half'", "result c1 error 'half' 'it broke'"]
+    assert broken.told[4:] == ["tool c1 look {'a': 1}", "call msg-1 c1 error {}", "end msg-1"]
 
 
 @under_every_strategy
@@ -217,13 +258,22 @@ def test_catalogue_client_tool(strategy: str) -> None:
 def test_catalogue_approval_flow(strategy: str, *, approved: bool) -> None:
     stage = Stage(strategy).play(RUN, call(), args("{}"), called(), asks(value={}), finished("tool_calls"))
     assert stage.parts == ["call c1 approval-requested '{}' {} -> UNSET a1=None"]
-    assert stage.told[-3:] == ["call msg-1 c1 approval-requested {}", "approval c1 look {} a1", "end msg-1"]
+    told = [
+        "start",
+        "call msg-1 c1 awaiting-input ",
+        "call msg-1 c1 input-streaming {}",
+        "call msg-1 c1 input-complete {}",
+        "call msg-1 c1 approval-requested {}",
+        "approval c1 look {} a1",
+        "end msg-1",
+    ]
+    assert stage.told == told
     assert stage.machine.pending_approvals == ("a1",)
     stage.step(stage.machine.add_tool_approval_response, "a1", approved)
     assert stage.parts == [f"call c1 approval-responded '{{}}' {{}} -> UNSET a1={approved}"]
-    assert stage.told[-1] == "call msg-1 c1 approval-responded {}"
+    assert stage.told == [*told, "call msg-1 c1 approval-responded {}"]
     assert not stage.machine.pending_approvals
-    assert stage.machine.result.tool_calls == (CalledTool(id="c1", name="look", arguments="{}"),)
+    assert stage.machine.result == ProcessorResult(tool_calls=(LOOKED,), finish_reason="tool_calls")
 
 
 @under_every_strategy
@@ -231,7 +281,8 @@ def test_catalogue_text_tool_text(strategy: str) -> None:
     """The text after the call is a part of its own, also under the same message id and without a start."""
     stage = Stage(strategy).play(RUN, begin(), say(*HELLO), call(), called(), say("And ", "then."), finished())
     assert stage.parts == [f"text {WHOLE!r}", "call c1 input-complete '' UNSET -> UNSET", "text 'And then.'"]
-    assert stage.machine.result.content == f"{WHOLE}And then."
+    whole = f"{WHOLE}And then."
+    assert stage.machine.result == ProcessorResult(content=whole, tool_calls=(NEVER_SAID,), finish_reason="stop")
     assert stage.told == [
         "start",
         *stage.texts(*HELLO),
@@ -256,9 +307,18 @@ def test_catalogue_text_tool_result_text(strategy: str) -> None:
         "result c1 complete '21' None",
         "text 'It is 21.'",
     ]
-    assert stage.machine.result.content == f"{WHOLE}It is 21."
-    assert stage.machine.result.finish_reason == "stop"
-    assert stage.told[-1 - len(stage.texts("It is ", "21.")) :] == [*stage.texts("It is ", "21."), "end msg-1"]
+    whole = f"{WHOLE}It is 21."
+    assert stage.machine.result == ProcessorResult(content=whole, tool_calls=(LOOKED,), finish_reason="stop")
+    assert stage.told == [
+        "start",
+        *stage.texts(*HELLO),
+        "call msg-1 c1 awaiting-input ",
+        "call msg-1 c1 input-streaming {}",
+        "call msg-1 c1 input-complete {}",
+        "call msg-1 c1 complete {}",
+        *stage.texts("It is ", "21."),
+        "end msg-1",
+    ]
 
 
 @under_every_strategy
@@ -276,6 +336,7 @@ def test_catalogue_run_error(strategy: str) -> None:
     stage = Stage(strategy).play(RUN, failed())
     assert (len(stage.machine.messages), stage.parts) == (1, [])
     assert stage.told == ["start", "error it broke (OOPS)", "end msg-1"]
+    assert stage.machine.result == ProcessorResult()
     later = Stage(strategy).play(RUN, begin(), say(*HELLO), call(), args('{"a'), failed(code=None))
     assert later.parts == [f"text {WHOLE!r}", "call c1 input-complete '{\"a' UNSET -> UNSET"]
     assert later.told == [
@@ -287,16 +348,23 @@ def test_catalogue_run_error(strategy: str) -> None:
         'call msg-1 c1 input-complete {"a',
         "end msg-1",
     ]
-    assert later.machine.result.content == WHOLE
+    calls = (CalledTool(id="c1", name="look", arguments='{"a'),)
+    assert later.machine.result == ProcessorResult(content=WHOLE, tool_calls=calls)
 
 
 @under_every_strategy
 def test_catalogue_a_duplicate_start_changes_nothing(strategy: str) -> None:
     stage = Stage(strategy).play(RUN, call(), args("{}"), call(), called(), call(name="other"), finished())
     assert stage.parts == ["call c1 input-complete '{}' {} -> UNSET"]
-    assert [tool.name for tool in stage.machine.result.tool_calls] == ["look"]
+    assert stage.machine.result == ProcessorResult(tool_calls=(LOOKED,), finish_reason="stop")
     assert stage.machine.counts == {"repeated_tool_call_starts": 2}
-    assert len(stage.told) == 5
+    assert stage.told == [
+        "start",
+        "call msg-1 c1 awaiting-input ",
+        "call msg-1 c1 input-streaming {}",
+        "call msg-1 c1 input-complete {}",
+        "end msg-1",
+    ]
 
 
 @under_every_strategy
@@ -321,7 +389,7 @@ def test_catalogue_two_text_blocks_in_a_row_are_two_parts(strategy: str) -> None
                 RUN, begin(), say(*HELLO), between, begin(second), say("Two", "!", message_id=second), finished()
             )
             assert stage.parts == [f"text {WHOLE!r}", "text 'Two!'"]
-            assert stage.machine.result.content == f"{WHOLE}Two!"
+            assert stage.machine.result == ProcessorResult(content=f"{WHOLE}Two!", finish_reason="stop")
             assert stage.told == ["start", *stage.texts(*HELLO), *stage.texts("Two", "!"), "end msg-1"]
 
 
@@ -332,17 +400,19 @@ def test_catalogue_text_inside_a_tool_call(strategy: str) -> None:
         RUN, call(), args('{"a"'), text(*HELLO), args(":1}"), called(), say("More", ".", message_id="m1"), finished()
     )
     assert stage.parts == ["call c1 input-complete '{\"a\":1}' {'a': 1} -> UNSET", f"text {WHOLE + 'More.'!r}"]
-    assert stage.machine.result.content == f"{WHOLE}More."
-    calls = [line for line in stage.told if line.startswith("call")]
-    assert [line.split(" ", 3)[3] for line in calls] == [
-        "awaiting-input ",
-        'input-streaming {"a"',
-        'input-streaming {"a":1}',
-        'input-complete {"a":1}',
+    calls = (CalledTool(id="c1", name="look", arguments='{"a":1}'),)
+    assert stage.machine.result == ProcessorResult(content=f"{WHOLE}More.", tool_calls=calls, finish_reason="stop")
+    shown = ["More", "More."] if strategy == "immediate" else ["More."]
+    assert stage.told == [
+        "start",
+        "call msg-1 c1 awaiting-input ",
+        'call msg-1 c1 input-streaming {"a"',
+        *stage.texts(*HELLO),
+        'call msg-1 c1 input-streaming {"a":1}',
+        'call msg-1 c1 input-complete {"a":1}',
+        *(f"text msg-1 {WHOLE}{more}" for more in shown),
+        "end msg-1",
     ]
-    texts = [line for line in stage.told if line.startswith("text")]
-    assert texts[: len(stage.texts(*HELLO))] == stage.texts(*HELLO)
-    assert texts[-1] == f"text msg-1 {WHOLE}More."
 
 
 @under_every_strategy
@@ -356,7 +426,16 @@ def test_catalogue_an_approval_answered_twice_is_refused_with_the_first_answer(s
         assert caught.value.approved is False
     assert stage.parts == ["call c1 approval-responded '' UNSET -> UNSET a1=False"]
     assert stage.told == told
-    assert stage.machine.result.tool_calls[0].id == "c1"
+    assert told == [
+        "start",
+        "call msg-1 c1 awaiting-input ",
+        "call msg-1 c1 input-complete ",
+        "call msg-1 c1 approval-requested ",
+        "approval c1 look None a1",
+        "end msg-1",
+        "call msg-1 c1 approval-responded ",
+    ]
+    assert stage.machine.result == ProcessorResult(tool_calls=(NEVER_SAID,))
 
 
 @under_every_strategy

@@ -25,7 +25,14 @@ from turnwire.messages.agui import (
     UnknownAguiEvent,
 )
 from turnwire.messages.agui_codec import decode_agui, encode_agui
-from turnwire.messages.agui_more import AnyAguiEvent, TextMessageChunk, ToolCallChunk, ToolCallResult
+from turnwire.messages.agui_more import (
+    AnyAguiEvent,
+    ReasoningEncryptedValue,
+    ReasoningMessageContent,
+    TextMessageChunk,
+    ToolCallChunk,
+    ToolCallResult,
+)
 from turnwire.messages.ui import TextPart, ThinkingPart, ToolCallPart, ToolResultPart, UIMessage
 from turnwire.messages.ui_codec import decode_ui_messages, encode_ui_messages
 
@@ -33,6 +40,7 @@ MESSAGE_IDS = st.sampled_from(["m1", "m2", "m3"])
 CALL_IDS = st.sampled_from(["c1", "c2", "c3", "c4"])
 STEP_IDS = st.sampled_from(["s1", "s2"])
 PIECES = st.sampled_from(["", " ", "a", "word ", " two", "end. ", "\n", "é", "😀", "{", '"x"', ", "])
+SEALED = {"turnwire.providerData": {"format": "f"}}
 ARGUMENTS = st.sampled_from(["", "{", "}", '{"a":', "1", '"b"', "[]"])
 
 
@@ -45,13 +53,20 @@ def custom_request(call_id: str, number: int) -> Custom:
 EVENTS: st.SearchStrategy[AnyAguiEvent] = st.one_of(
     st.builds(TextMessageContent, message_id=MESSAGE_IDS, delta=PIECES),
     st.builds(TextMessageContent, message_id=MESSAGE_IDS, delta=PIECES),
-    st.builds(TextMessageStart, message_id=MESSAGE_IDS),
-    st.builds(TextMessageEnd, message_id=MESSAGE_IDS),
+    st.builds(TextMessageStart, message_id=MESSAGE_IDS, role=st.sampled_from(["assistant", "assistant", "user"])),
+    st.builds(TextMessageEnd, message_id=MESSAGE_IDS, metadata=st.none() | st.just(SEALED)),
     st.builds(ToolCallStart, tool_call_id=CALL_IDS, tool_name=st.just("t")),
     st.builds(ToolCallArgs, tool_call_id=CALL_IDS, delta=ARGUMENTS),
     st.builds(ToolCallEnd, tool_call_id=CALL_IDS, result=st.none() | ARGUMENTS, input=st.none() | st.just({"i": 1})),
     st.builds(ToolCallResult, tool_call_id=CALL_IDS, content=ARGUMENTS),
     st.builds(StepFinished, step_id=STEP_IDS, delta=PIECES, signature=st.none() | st.just("sig")),
+    st.builds(ReasoningMessageContent, message_id=STEP_IDS, delta=PIECES),
+    st.builds(
+        ReasoningEncryptedValue,
+        subtype=st.sampled_from(["message", "tool-call"]),
+        entity_id=CALL_IDS | STEP_IDS,
+        encrypted_value=st.just("sealed"),
+    ),
     st.builds(TextMessageChunk, message_id=st.none() | MESSAGE_IDS, delta=PIECES),
     st.builds(ToolCallChunk, tool_call_id=st.none() | CALL_IDS, tool_name=st.none() | st.just("t"), delta=ARGUMENTS),
     st.builds(custom_request, CALL_IDS, st.integers(0, 1)),
@@ -65,7 +80,9 @@ NAMES = st.sampled_from([*STRATEGIES])
 
 
 def texts_of(messages: Sequence[UIMessage]) -> str:
-    return "".join(part.content for message in messages for part in message.parts if isinstance(part, TextPart))
+    """Give what the assistant said."""
+    parts = (part for message in messages if message.role == "assistant" for part in message.parts)
+    return "".join(part.content for part in parts if isinstance(part, TextPart))
 
 
 def play(name: str, stream: Sequence[AnyAguiEvent], **options: Any) -> Stage:
