@@ -31,6 +31,8 @@ class EngineOptions:
     """How long a run may take; then it ends as TURN_TIMEOUT. A turn has a deadline of its own besides."""
     parallel_tools: int = attrs.field(default=32, validator=_positive)
     """Tools of one run that run at the same time; further ones wait. A model that calls a hundred is not rare."""
+    heartbeat: float = attrs.field(default=60.0, validator=_positive)
+    """How often a run whose tools take long gives a sign of life: a worker takes a silent one for stalled."""
     result_limit: int = attrs.field(default=MAX_RESULT_CHARS, validator=_positive)
     """Characters of a tool's result that the model is told; the rest is cut off, with a note."""
     patience: float = attrs.field(default=30.0, validator=_positive)

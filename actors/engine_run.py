@@ -54,7 +54,7 @@ class EngineRun:
         self._options = options
         self._publish = publish
         self._machine = RunMachine(run, tools, options.strategy, now=options.now)
-        self._side = SideWork(self._tell, lambda: len(self._machine.outbox) < MOST_UNTOLD)
+        self._side = SideWork(self._tell, lambda: len(self._machine.outbox) < MOST_UNTOLD, self._machine.beat)
         self._slots = trio.CapacityLimiter(options.parallel_tools)
         self._conversation: RunConversation | None = None
         self._closing: list[StreamEvent] = []
@@ -208,7 +208,8 @@ class EngineRun:
     async def _run_tools(self, runs: list[ToolRun]) -> None:
         self._feed()
         if runs and not self._side.is_interrupted:
-            await self._side.run(partial(self._run_all, runs), f"tools of run {self.input.run_id}")
+            name = f"tools of run {self.input.run_id}"
+            await self._side.run(partial(self._run_all, runs), name, every=self._options.heartbeat)
 
     async def _run_all(self, runs: list[ToolRun]) -> None:
         """Run tools beside each other, as many as there are slots, begun in the order of the calls."""

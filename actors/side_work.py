@@ -15,12 +15,18 @@ from turnwire.actors.parking import ParkingSpace
 class SideWork:
     """One run's place for such work: one piece at a time."""
 
-    def __init__(self, tell: Callable[[], Awaitable[object]], has_room: Callable[[], bool]) -> None:
-        """`tell` tells what there is; `has_room` says whether more may be made before that is told."""
+    def __init__(
+        self, tell: Callable[[], Awaitable[object]], has_room: Callable[[], bool], beat: Callable[[], object]
+    ) -> None:
+        """`tell` tells what there is; `has_room` says whether more may be made before that is told.
+
+        `beat` makes a sign of life, which is told like the rest.
+        """
         self.deadline = inf
         self.is_stopped = False
         self._tell = tell
         self._has_room = has_room
+        self._beat = beat
         self._news = ParkingSpace()
         self._room = ParkingSpace()
         self._scope: trio.CancelScope | None = None
@@ -37,9 +43,10 @@ class SideWork:
         if self._scope is not None:
             self._scope.cancel()
 
-    async def run(self, body: Callable[[], Awaitable[object]], name: str) -> None:
+    async def run(self, body: Callable[[], Awaitable[object]], name: str, *, every: float = inf) -> None:
         """Run a piece of work until it ends or is broken off, and tell what it brings meanwhile.
 
+        Give a sign of life when it has brought nothing for `every` seconds.
         Raises what the work raised, as it was; or what telling raised, and then the work has been cancelled.
         """
         failures: list[Exception] = []
@@ -47,7 +54,7 @@ class SideWork:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._work, body, failures, name=name)
             try:
-                await self._tell_on()
+                await self._tell_on(every)
             except Exception as exc:  # noqa: BLE001  # raised below, where no nursery puts it into a group
                 failures.insert(0, exc)
                 nursery.cancel_scope.cancel()
@@ -61,6 +68,7 @@ class SideWork:
     async def wait_for_room(self) -> None:
         """There is something to tell; goes on when not too much waits. For the work."""
         self._news.call()
+        await trio.lowlevel.checkpoint()  # a source that never waits would keep the teller, and a stop, waiting
         while not self._has_room():
             await self._room.wait()
 
@@ -78,9 +86,12 @@ class SideWork:
             self._is_over = True
             self._news.call()
 
-    async def _tell_on(self) -> None:
+    async def _tell_on(self, every: float) -> None:
         while not self._is_over:
-            await self._news.wait()
+            with trio.move_on_after(every) as quiet:
+                await self._news.wait()
+            if quiet.cancelled_caught:
+                self._beat()
             await self._tell()
             self._room.call()
         await self._tell()

@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from turnwire.actors.core.tool_arguments import MisfitError
+from turnwire.actors.core.misfits import MisfitError
 from turnwire.actors.core.toolset import Tool, ToolSet, read_object
 from turnwire.messages.events import Json
 

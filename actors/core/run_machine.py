@@ -28,7 +28,7 @@ from turnwire.actors.core.run_voice import RunVoice, epoch_milliseconds
 from turnwire.actors.core.toolset import ToolSet
 from turnwire.messages.agui import RunError, RunErrorInfo, RunFinished
 from turnwire.messages.agui_more import AnyAguiEvent
-from turnwire.messages.events import ErrorInfo, ResponseDone, ResponseError, StreamEvent, Usage
+from turnwire.messages.events import ErrorInfo, Heartbeat, ResponseDone, ResponseError, StreamEvent, Usage
 from turnwire.messages.providers.continuation import Continuation
 from turnwire.messages.runs import PendingCall, RunInput, RunOutcome, RunStatus
 from turnwire.messages.ui import CalledTool
@@ -188,6 +188,10 @@ class RunMachine:
             info = RunErrorInfo(message=error.message, code=error.code)
             self._agui.append(RunError(run_id=self._run.run_id, error=info))
         self._conclude("error", ResponseError(response_id=self._run.run_id, error=error))
+
+    def beat(self) -> None:
+        """Give a sign of life."""
+        self._voice.tell(Heartbeat())
 
     def tell_end(self) -> None:
         """Tell the terminal: the last event of the run."""

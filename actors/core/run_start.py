@@ -66,10 +66,7 @@ def sort_waiting(messages: Iterable[UIMessage], pending: Iterable[PendingCall], 
     asked = {call.approval.id: call for call in calls.values() if call.approval is not None}
     answered: list[AnsweredCall] = []
     for answer in answers:
-        if isinstance(answer, ApprovalAnswer):
-            call = asked.get(answer.approval_id)
-        else:
-            call = calls.get(answer.tool_call_id)
+        call = asked.get(answer.approval_id) if isinstance(answer, ApprovalAnswer) else calls.get(answer.tool_call_id)
         if call is not None:
             answered.append(AnsweredCall(call=call, answer=answer))
     settled = {each.call.id for each in answered}

@@ -275,7 +275,7 @@ async def test_a_publisher_that_is_slow_holds_the_model_back(autojump_clock: Moc
 
     await stage.engine.run(stage.make_input(), publish)
     check_contract(stage.events)
-    assert max(sizes) == 4096
+    assert 4090 < max(sizes) <= 4096
     assert len(stage.events) == 10_000 + 6
 
 

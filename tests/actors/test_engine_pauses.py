@@ -32,7 +32,12 @@ def nothing_deleted() -> None:
 
 
 def waiting(run_id: str, call_id: str = "c1", **more: Any) -> PendingCall:
-    facts = {"kind": "approval", "tool_name": "delete", "input": {"path": "a"}, "approval_id": f"{run_id}-approval-1"}
+    facts: dict[str, Any] = {
+        "kind": "approval",
+        "tool_name": "delete",
+        "input": {"path": "a"},
+        "approval_id": f"{run_id}-approval-1",
+    }
     return PendingCall(thread_id="th", run_id=run_id, tool_call_id=call_id, **{**facts, **more})
 
 

@@ -1,6 +1,6 @@
 """A stage for engines: models that play a script step by step, and a place that remembers what a run told."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -47,7 +47,7 @@ class Scripted(Adapter):
     def _prepare(self) -> None:
         self.item: Any = None
 
-    def _read(self, event: dict[str, Any]) -> None:
+    def _read(self, event: Mapping[str, Any]) -> None:
         transcript = self._transcript
         if "say" not in event and self.item is not None and self.item.kind == "message":
             transcript.done(self.item)
@@ -160,8 +160,10 @@ class ScriptModel:
     def open(self, call: ModelCall, /) -> ScriptStream:
         steps = self.replies[min(len(self.calls), len(self.replies) - 1)]
         self.calls.append(call)
-        names = {"run_id": call.run_id, "turn_id": call.turn_id, "thread_id": call.thread_id}
-        stream = ScriptStream(steps, Scripted(**names, prompt=call.prompt, after=call.after))
+        adapter = Scripted(
+            run_id=call.run_id, turn_id=call.turn_id, thread_id=call.thread_id, prompt=call.prompt, after=call.after
+        )
+        stream = ScriptStream(steps, adapter)
         self.streams.append(stream)
         return stream
 
@@ -175,7 +177,7 @@ def user(text: str, message_id: str = "u1") -> UIMessage:
 class Stage:
     """An engine, and all that its runs told, each with the time at which it was told."""
 
-    model: ScriptModel
+    model: Any
     tools: Sequence[Tool | Callable[..., Any]] = ()
     options: EngineOptions = attrs.field(factory=EngineOptions)
     store: MemoryThreads = attrs.field(factory=MemoryThreads)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any, TypeAlias
 
 import pytest
@@ -17,7 +18,7 @@ from turnwire.messages.errors import (
     LogUnavailableError,
     UnknownCallError,
 )
-from turnwire.messages.runs import ApprovalAnswer, PendingCall, RunInput, ToolAnswer, ToolSpec
+from turnwire.messages.runs import ApprovalAnswer, PendingCall, PendingKind, RunInput, ToolAnswer, ToolSpec
 from turnwire.messages.ui import SavedConversation
 from turnwire.runtime.threads import MemoryThreads, open_redis_threads
 
@@ -41,7 +42,7 @@ def open_threads(log_server: RedisServer | None, key_prefix: str) -> OpenThreads
 
 
 def asked(call_id: str = "c1", approval_id: str | None = "a1", *, thread: str = "th", run: str = "r1") -> PendingCall:
-    kind = "client_tool" if approval_id is None else "approval"
+    kind: PendingKind = "client_tool" if approval_id is None else "approval"
     return PendingCall(
         kind=kind,
         thread_id=thread,
@@ -177,7 +178,7 @@ async def test_of_many_answers_at_once_exactly_one_gets_through(open_threads: Op
 
         async with trio.open_nursery() as nursery:
             for number in range(20):
-                nursery.start_soon(lambda n=number: try_it((store, other)[n % 2], approved=n % 3 == 0))
+                nursery.start_soon(partial(try_it, (store, other)[number % 2], approved=number % 3 == 0))
         assert len(taken) == 1
         assert refused == taken * 19
         assert await store.answers("th") == (ApprovalAnswer(approval_id="a1", approved=taken[0]),)
