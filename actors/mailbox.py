@@ -23,11 +23,13 @@ SLOTS = 4  # arrival, event id ("" for a command), item id ("" unless it is a de
 
 Bundle: TypeAlias = list[Any]
 Entry: TypeAlias = tuple[float, str, str, Any]
-Reason: TypeAlias = Literal[0, 1, 2]
+Reason: TypeAlias = Literal[0, 1, 2, 3]
 NO_REASON: Reason = 0
 TO_LOOK: Reason = 1
 TO_WRITE: Reason = 2
 """The turn will likely have something to write once it has looked."""
+TO_WRITE_ON: Reason = 3
+"""As TO_WRITE, but a writer that is busy need not be disturbed, if its sink is in time: it looks by itself."""
 
 
 class Mailbox:
@@ -115,7 +117,7 @@ class Mailbox:
             # An item not begun has had its wake-up by its item_start; a held one emits nothing before its end.
             item.announced += len(text) if text.isascii() else utf16_length(text)
             if item.announced > item.limit:
-                return TO_WRITE
+                return TO_WRITE if item.alarm > now + self._soonest else TO_WRITE_ON
             if item.alarm > now + self._soonest:
                 return TO_LOOK
         self._countdown -= 1

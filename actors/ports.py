@@ -4,6 +4,8 @@ import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeAlias
 
+import attrs
+
 from turnwire.messages.outputs import StreamMessage
 
 OnEmit: TypeAlias = Callable[[StreamMessage], Awaitable[object]]
@@ -21,6 +23,21 @@ class Log(Protocol):
         ...
 
 
+class BatchLog(Log, Protocol):
+    """A log that can keep several messages of a turn for the price of one call."""
+
+    async def append_many(self, messages: Sequence[StreamMessage], /) -> int:
+        """Keep messages of one turn, in this order, and give how many of them, the first ones, are kept.
+
+        That is at least one; raises what `append` of the first one would raise when not even that was possible.
+        """
+        ...
+
+
+EmitMany: TypeAlias = Callable[[Sequence[StreamMessage]], Awaitable[int]]
+"""Takes the first ones of several messages and says how many, or raises when it could not take even the first."""
+
+
 class RawLog(Protocol):
     """Where the events of runs can be kept, as they came."""
 
@@ -33,7 +50,7 @@ class RawLog(Protocol):
         ...
 
 
-Sink: TypeAlias = OnEmit | Log
+Sink: TypeAlias = OnEmit | Log | BatchLog
 
 Timestamps: TypeAlias = Callable[[float], int]
 """Turns a moment of the running clock (seconds) into milliseconds since the epoch."""
@@ -49,6 +66,20 @@ def make_event_id(turn_id: str, seq: int, *, epoch: int = 1) -> str:
     't1:1-7'
     """
     return f"{turn_id}:{epoch}-{seq}"
+
+
+@attrs.frozen
+class Outlet:
+    """The ways into a sink."""
+
+    one: OnEmit
+    many: EmitMany | None = None
+    """Where the sink can take several messages at once."""
+
+
+def outlet_of(sink: Sink) -> Outlet:
+    """Give the ways into this sink. Raises TypeError if there is none."""
+    return Outlet(on_emit_of(sink), getattr(sink, "append_many", None))
 
 
 def on_emit_of(sink: Sink) -> OnEmit:

@@ -116,7 +116,7 @@ class Turn:
         else:
             reason = TO_LOOK if isinstance(what, ItemStart) else TO_WRITE
         if reason:
-            self.actor.wake(to_write=reason == TO_WRITE)
+            self.actor.wake(reason, now=now)
 
     @property
     def is_open(self) -> bool:
@@ -150,7 +150,7 @@ class Turn:
         if self._is_closed:
             self._refuse()
         if self._mailbox.is_open and await self._put(trio.current_time(), "", "", FailTurn(code, message)):
-            self.actor.wake(to_write=True)
+            self.actor.wake(TO_WRITE)
         self._raise_failure()
 
     def catch_up(self) -> None:

@@ -12,7 +12,8 @@ turn <id>          parks until woken; drains the channel; ends when the rules sa
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import inf
 from typing import assert_never, cast
 
 import attrs
@@ -27,9 +28,9 @@ from turnwire.actors.core.retry import RetryPolicy
 from turnwire.actors.core.turn_machine import TurnMachine
 from turnwire.actors.groups import leaves
 from turnwire.actors.item import ItemClock
-from turnwire.actors.mailbox import Mailbox
+from turnwire.actors.mailbox import TO_LOOK, TO_WRITE, TO_WRITE_ON, Mailbox, Reason
 from turnwire.actors.parking import ParkingSpace
-from turnwire.actors.ports import EventIds, OnEmit, Timestamps
+from turnwire.actors.ports import EventIds, Outlet, Timestamps
 from turnwire.actors.writer import run_writer
 from turnwire.messages.errors import FencedError, ProtocolError, RetryExhaustedError, TurnwireError
 from turnwire.messages.folds import SnapshotFold
@@ -47,11 +48,12 @@ class TurnActor(ParkingSpace):
         "_event_ids",
         "_flushes",
         "_is_held_up",
+        "_is_news_in",
         "_is_writing",
         "_last_words",
         "_nursery",
-        "_on_emit",
         "_on_end",
+        "_outlet",
         "_seq",
         "_timestamps",
         "_waiters",
@@ -74,7 +76,7 @@ class TurnActor(ParkingSpace):
         turn_id: str,
         thread_id: str,
         options: TurnOptions,
-        on_emit: OnEmit,
+        outlet: Outlet,
         *,
         timestamps: Timestamps,
         event_ids: EventIds,
@@ -94,7 +96,7 @@ class TurnActor(ParkingSpace):
         self.ended = False
         self.expires_at = trio.current_time() + options.deadline - age
         self.mailbox = Mailbox(options, self.machine.items.live)
-        self._on_emit = on_emit
+        self._outlet = outlet
         self._timestamps = timestamps
         self._event_ids = event_ids
         self._on_end = on_end
@@ -103,16 +105,23 @@ class TurnActor(ParkingSpace):
         self._waiters: trio.Event | None = None
         self.is_cancelled = False
         self._is_held_up = False
+        self._is_news_in = False  # is the writer to look before it takes what is next
         self._is_writing = False
         self._last_words: trio.CancelScope | None = None
         self._seq = 0
 
     # What others call
 
-    def wake(self, *, to_write: bool = False) -> None:
-        """Have the turn catch up soon. When that is likely `to_write` something, the writer does both in one go."""
+    def wake(self, reason: Reason = TO_LOOK, *, now: float = inf) -> None:
+        """Have the turn catch up soon. When that is likely to write something, the writer does both in one go."""
         nursery = self._nursery
-        if to_write and nursery is not None and not (self._is_writing or self.machine.ended or _is_over(nursery)):
+        if self._is_writing and reason == TO_WRITE_ON and self.machine.outbox.is_in_time(now):
+            self._is_news_in = True
+        elif (
+            reason >= TO_WRITE
+            and nursery is not None
+            and not (self._is_writing or self.machine.ended or _is_over(nursery))
+        ):
             self._start_writer(nursery)
         else:
             self.call()
@@ -153,6 +162,7 @@ class TurnActor(ParkingSpace):
         """
         if self.ended:
             return
+        self._is_news_in = False
         try:
             self._drain(trio.current_time(), regardless=regardless)
         except Exception as exc:  # noqa: BLE001  # whatever it is, it is this turn's alone
@@ -281,14 +291,14 @@ class TurnActor(ParkingSpace):
             self._is_writing = False
 
     async def _run_writer(self) -> None:
-        await run_writer(
-            self.machine.outbox,
-            self._on_emit,
-            policy=self.retry_policy,
-            envelope=self._envelope,
-            delivered=self._delivered,
-            retrying=self._retrying,
-        )
+        await run_writer(self.machine.outbox, self._outlet, self)
+
+    # What the writer calls
+
+    def look(self) -> None:
+        """Catch up, if more may be emitted than before: more has come in, or the sink has made room."""
+        if self._nursery is not None and (self._is_news_in or self._is_held_up):  # last words are added to by nobody
+            self.catch_up()
 
     def retry_policy(self) -> RetryPolicy:
         """Say how often and how fast to try again, as of now."""
@@ -297,7 +307,8 @@ class TurnActor(ParkingSpace):
             return attrs.evolve(policy, attempts=0)  # past its deadline a turn no longer waits for its sink
         return policy
 
-    def _envelope(self, emission: Emission) -> StreamMessage:
+    def envelope(self, emission: Emission) -> StreamMessage:
+        """Put an emission into words, under the id that it keeps from its first try on."""
         try:
             if not emission.event_id:
                 self._seq += 1
@@ -309,17 +320,18 @@ class TurnActor(ParkingSpace):
                 payload=encode_output(emission.output),
             )
         except Exception:
-            self.machine.outbox.give_up()  # it would fail again, and stand in the way of the turn_error
+            self.machine.outbox.give_up(emission)  # it would fail again, and stand in the way of the turn_error
             raise
 
-    def _retrying(self) -> None:
+    def note_retry(self) -> None:
+        """Count a message that is handed to the sink again."""
         self.retries += 1
 
-    def _delivered(self, emission: Emission) -> None:
-        self.delivered += 1
-        self.fold.push(emission.output)
-        if self._is_held_up:
-            self.call()
+    def note_delivered(self, emissions: Sequence[Emission]) -> None:
+        """Count what the sink has taken: readers know it now."""
+        self.delivered += len(emissions)
+        for emission in emissions:
+            self.fold.push(emission.output)
         if self._flushes:
             self._settle_flushes()
 

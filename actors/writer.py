@@ -1,63 +1,103 @@
-"""The writer: hands a turn's emissions to the sink, one at a time, in order, again and again if need be.
+"""The writer: hands a turn's emissions to the sink, in order, again and again if need be.
 
-It is started when there is something to write and ends when there is not: a turn whose model is thinking keeps no
-writer waiting. An emission leaves the outbox only after the sink took it, so a cancelled writer has lost nothing.
+One at a time, or, to a sink that can take several (a log with `append_many`), as many as wait. It is started when there
+is something to write and ends when there is not: a turn whose model is thinking keeps no writer waiting. Before it
+takes what is next it looks whether more has come in, so that a sender need wake nobody while it is busy. An emission
+leaves the outbox only after the sink took it, so a cancelled writer has lost nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Protocol, TypeVar
 
 import trio
 
 from turnwire.actors.core.outbox import Emission, Outbox
 from turnwire.actors.core.retry import RetryPolicy
 from turnwire.actors.groups import leaves
-from turnwire.actors.ports import OnEmit
+from turnwire.actors.ports import EmitMany, OnEmit, Outlet
 from turnwire.messages.errors import FencedError, RetryExhaustedError
 from turnwire.messages.outputs import StreamMessage
 
+AT_ONCE = 64  # emissions in one call: the cost of a call is little beside theirs by then
+AT_ONCE_BYTES = 256 * 1024  # of text in them: long texts are not to crowd out those of other turns
 
-async def run_writer(
-    outbox: Outbox,
-    on_emit: OnEmit,
-    *,
-    policy: Callable[[], RetryPolicy],
-    envelope: Callable[[Emission], StreamMessage],
-    delivered: Callable[[Emission], None],
-    retrying: Callable[[], None],
-) -> None:
+_T = TypeVar("_T")
+
+
+class Author(Protocol):
+    """What a writer needs of its turn."""
+
+    def look(self) -> None:
+        """Take in what has come meanwhile, if there is reason to."""
+        ...
+
+    def envelope(self, emission: Emission) -> StreamMessage:
+        """Put an emission into words."""
+        ...
+
+    def note_delivered(self, emissions: Sequence[Emission]) -> None:
+        """Be told what the sink has taken."""
+        ...
+
+    def note_retry(self) -> None:
+        """Be told that something is handed to the sink again."""
+        ...
+
+    def retry_policy(self) -> RetryPolicy:
+        """Say how often and how fast to try again, as of now."""
+        ...
+
+
+async def run_writer(outbox: Outbox, outlet: Outlet, author: Author) -> None:
     """Deliver what waits until nothing does. Raises RetryExhaustedError when the sink keeps refusing."""
+    if outlet.many is None:
+        await _write_each(outbox, outlet.one, author)
+    else:
+        await _write_many(outbox, outlet.many, author)
+
+
+async def _write_each(outbox: Outbox, emit: OnEmit, author: Author) -> None:
     while (emission := outbox.take()) is not None:
         await trio.lowlevel.checkpoint_if_cancelled()  # a sink need not be a checkpoint, and must hear no more
-        message = envelope(emission)
+        message = author.envelope(emission)
         try:
-            await on_emit(message)
+            await emit(message)
         except Exception as exc:  # noqa: BLE001  # whatever the sink raises means that it did not take the message
-            await _try_again(message, on_emit, policy, retrying, exc)
+            await _try_again(partial(emit, message), message, author, exc)
         outbox.delivered(now=trio.current_time())
-        delivered(emission)
+        author.note_delivered((emission,))
+        author.look()
+
+
+async def _write_many(outbox: Outbox, emit_many: EmitMany, author: Author) -> None:
+    while emissions := outbox.take_many(AT_ONCE, AT_ONCE_BYTES):
+        await trio.lowlevel.checkpoint_if_cancelled()
+        messages = [author.envelope(emission) for emission in emissions]
+        try:
+            taken = await emit_many(messages)
+        except Exception as exc:  # noqa: BLE001  # as above: it did not take even the first one
+            taken = await _try_again(partial(emit_many, messages), messages[0], author, exc)
+        outbox.delivered(now=trio.current_time(), count=taken)
+        author.note_delivered(emissions[:taken])
+        author.look()
 
 
 async def _try_again(
-    message: StreamMessage,
-    on_emit: OnEmit,
-    policy: Callable[[], RetryPolicy],
-    retrying: Callable[[], None],
-    error: Exception,
-) -> None:
-    """Hand a refused message to the sink again, as often as the policy allows, always under the same event id."""
+    hand_over: Callable[[], Awaitable[_T]], message: StreamMessage, author: Author, error: Exception
+) -> _T:
+    """Hand what was refused to the sink again, as often as the policy allows, always under the same event ids."""
     failed = 0
     _raise_fenced(error)
-    while (delay := policy().delay_after(failed)) is not None:
+    while (delay := author.retry_policy().delay_after(failed)) is not None:
         await trio.sleep(delay)
         failed += 1
-        retrying()
+        author.note_retry()
         try:
-            await on_emit(message)
+            return await hand_over()
         except Exception as exc:  # noqa: BLE001  # as above
             _raise_fenced(exc)
             error = exc
-        else:
-            return
     raise RetryExhaustedError(message.turn_id, message.event_id, failed + 1) from error
 
 

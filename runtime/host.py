@@ -19,7 +19,7 @@ from turnwire.actors.core.conversation_options import ConversationCallbacks, Con
 from turnwire.actors.core.options import TurnOptions
 from turnwire.actors.core.recovery import Recovered
 from turnwire.actors.expiry import DeadlineKeeper
-from turnwire.actors.ports import EventIds, OnEmit, RawLog, Sink, Timestamps, make_event_id, on_emit_of
+from turnwire.actors.ports import EventIds, Outlet, RawLog, Sink, Timestamps, make_event_id, outlet_of
 from turnwire.actors.raw import RawGate
 from turnwire.actors.turn import Pace, Turn
 from turnwire.actors.turn_actor import TurnActor
@@ -62,7 +62,7 @@ async def open_runtime(
     seconds; what could not be delivered by then is logged with the turns' ids, and listed in `runtime.undelivered`.
     """
     require_trio("open_runtime", instead=HOSTED_INSTEAD)
-    runtime = Runtime(on_emit_of(sink), options or TurnOptions(), max_turns, grace, timestamps, event_ids, raw)
+    runtime = Runtime(outlet_of(sink), options or TurnOptions(), max_turns, grace, timestamps, event_ids, raw)
     async with run_beside(runtime.run, runtime.shut_down):
         yield runtime
 
@@ -98,7 +98,7 @@ class Runtime:
 
     def __init__(
         self,
-        on_emit: OnEmit,
+        outlet: Outlet,
         options: TurnOptions,
         max_turns: int,
         grace: float,
@@ -106,7 +106,7 @@ class Runtime:
         event_ids: EventIds,
         raw: RawLog | None,
     ) -> None:
-        self._on_emit = on_emit
+        self._outlet = outlet
         self._raw = raw
         self._options = options
         self._max_turns = max_turns
@@ -160,7 +160,7 @@ class Runtime:
             turn_id,
             thread_id,
             (options or self._options) if resume is None else resume.options,
-            self._on_emit if sink is None else on_emit_of(sink),
+            self._outlet if sink is None else outlet_of(sink),
             timestamps=timestamps or self._timestamps,
             event_ids=event_ids or self._event_ids,
             on_end=self._on_end,

@@ -6,24 +6,31 @@ had to go before its seconds were over it still knows the id: should the server 
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from turnwire.messages.entries import EntryId
 
-RECORD_BYTES = 600  # what a record costs beside its last field, roughly: that one is large, the others are names
+RECORD_BYTES = 400  # what a record costs beside its commands, roughly
+COMMAND_BYTES = 41  # what each command costs beside its own bytes
 
 
 class Kept:
-    """One acknowledged entry."""
+    """Acknowledged entries of one log under consecutive ids, as the commands that would append them again."""
 
-    __slots__ = ("at", "fields", "id", "key", "size")
+    __slots__ = ("at", "commands", "id", "key", "size")
 
-    def __init__(self, key: str, entry_id: EntryId, fields: tuple[str | bytes, ...], *, at: float) -> None:
+    def __init__(self, key: str, first: EntryId, commands: Sequence[bytes], *, at: float) -> None:
         self.key = key
-        self.id = entry_id
-        self.fields = fields
+        self.id = first
+        """Of the first of them."""
+        self.commands = commands
         self.at = at
-        self.size = RECORD_BYTES + len(fields[-1])
+        self.size = RECORD_BYTES + COMMAND_BYTES * len(commands) + sum(map(len, commands))
+
+    @property
+    def last(self) -> EntryId:
+        """The id of the last of them."""
+        return EntryId(self.id.major, self.id.minor + len(self.commands) - 1)
 
 
 class KeptTail:
@@ -39,12 +46,12 @@ class KeptTail:
         self.bytes = 0
 
     def __len__(self) -> int:
-        """How many entries are kept."""
+        """How many records of entries are kept."""
         return len(self._all)
 
-    def add(self, key: str, entry_id: EntryId, fields: tuple[str | bytes, ...], *, now: float) -> None:
-        """Keep an entry that was acknowledged now."""
-        kept = Kept(key, entry_id, fields, at=now)
+    def add(self, key: str, first: EntryId, commands: Sequence[bytes], *, now: float) -> None:
+        """Keep entries that were acknowledged now, the first of which has this id."""
+        kept = Kept(key, first, commands, at=now)
         self._all.append(kept)
         tail = self._tails.get(key)
         if tail is None:
@@ -63,7 +70,7 @@ class KeptTail:
             tail.popleft()
             if not tail:
                 del self._tails[kept.key]
-            self._dropped[kept.key] = (kept.id, kept.at)
+            self._dropped[kept.key] = (kept.last, kept.at)
             self._drops.append((kept.key, kept.at))
         while self._drops and self._drops[0][1] < oldest_at:
             key, at = self._drops.popleft()

@@ -8,13 +8,16 @@ Normally every emission is delivered as it was made. The rules for when the sink
    state of each item waits. A superseded emission is taken out and the newer one joins at the end, so the order in
    which things are delivered is still the order in which they were made.
 3. A waiting create that is superseded by an update is a create with the newer text. A complete or an error
-   supersedes both. Events of the turn itself are never superseded. The emission in flight is left alone.
+   supersedes both. Events of the turn itself are never superseded. What is in flight is left alone.
 4. Behind ends when the oldest emission is again younger than `patience`, or none is left.
 5. At the hard limits (count, bytes) the actor waits in any case: back-pressure, never loss.
 
-The head is *taken* for delivery and only *delivered* removes it: cancelling the writer loses nothing.
+The head is *taken* for delivery, or several of the oldest together, and only *delivered* removes them: cancelling the
+writer loses nothing.
 """
 
+from collections.abc import Sequence
+from itertools import islice
 from math import inf
 
 import attrs
@@ -66,22 +69,22 @@ class Outbox:
         self._behind = False
         self._bytes = 0
         self.made = 0  # emissions made so far: the serial of the newest
-        self._flying: Emission | None = None
+        self._flying: tuple[Emission, ...] = ()  # oldest first
         self._waiting: dict[int, Emission] = {}  # by serial, oldest first
         self._newest: dict[str, int] = {}  # item id → serial of its newest waiting emission
 
     def __len__(self) -> int:
-        """How many emissions wait, the one in flight not counted."""
+        """How many emissions wait, those in flight not counted."""
         return len(self._waiting)
 
     @property
     def is_empty(self) -> bool:
         """Is nothing waiting and nothing in flight?"""
-        return not self._waiting and self._flying is None
+        return not self._waiting and not self._flying
 
     @property
     def outputs(self) -> tuple[Output, ...]:
-        """What waits, oldest first, the one in flight not counted."""
+        """What waits, oldest first, those in flight not counted."""
         return tuple(emission.output for emission in self._waiting.values())
 
     @property
@@ -120,6 +123,10 @@ class Outbox:
             self._fall_behind()
         return len(self._waiting) < self.hard_limit and self._bytes < self.hard_bytes
 
+    def is_in_time(self, now: float) -> bool:
+        """Is the sink not behind, and will not be found to be even if more is made now?"""
+        return not self._behind and (self.is_empty or now < self._oldest_at() + self.patience)
+
     @property
     def asks_again_at(self) -> float:
         """When `open_at`, having said no, could say yes although nothing was delivered; inf if never."""
@@ -127,48 +134,60 @@ class Outbox:
 
     def take(self) -> Emission | None:
         """Give the emission to deliver next, the one in flight first if there is one; None if nothing waits."""
-        if self._flying is None and self._waiting:
-            serial = next(iter(self._waiting))
-            self._flying = emission = self._waiting.pop(serial)
-            output = emission.output
-            if isinstance(output, (Message, Thinking, ToolCall)) and self._newest.get(output.item_id) == serial:
-                del self._newest[output.item_id]
+        if not self._flying and self._waiting:
+            self._launch((next(iter(self._waiting.values())),))
+        return self._flying[0] if self._flying else None
+
+    def take_many(self, most: int, most_bytes: int) -> Sequence[Emission]:
+        """Give the oldest emissions, to be delivered in this order; none if nothing waits.
+
+        As long as any are in flight these are given again, and no others with them. Of `most_bytes` in all the last
+        one may take more.
+        """
+        if not self._flying and self._waiting:
+            taken: list[Emission] = []
+            for emission in islice(self._waiting.values(), most):
+                taken.append(emission)
+                most_bytes -= emission.size
+                if most_bytes <= 0:
+                    break
+            self._launch(tuple(taken))
         return self._flying
 
-    def delivered(self, *, now: float) -> None:
-        """Note that the sink took the emission in flight."""
-        if self._flying is None:
-            raise RuntimeError("delivered() with nothing in flight")
-        self._bytes -= self._flying.size
-        self._flying = None
-        if self._behind and (not self._waiting or now < self._oldest_at() + self.patience):
+    def delivered(self, *, now: float, count: int = 1) -> None:
+        """Note that the sink took the first `count` emissions in flight."""
+        flying = self._flying
+        if len(flying) < count:
+            raise RuntimeError(f"delivered() of {count} with {len(flying)} in flight")
+        for emission in flying[:count]:
+            self._bytes -= emission.size
+        self._flying = flying[count:]
+        if self._behind and (self.is_empty or now < self._oldest_at() + self.patience):
             self._behind = False
 
-    def give_up(self) -> None:
-        """Drop the emission in flight: it cannot be put into words."""
-        if self._flying is not None:
-            self._bytes -= self._flying.size
-            self._flying = None
-            self._behind = self._behind and bool(self._waiting)
+    def give_up(self, emission: Emission) -> None:
+        """Drop an emission in flight: it cannot be put into words."""
+        if emission in self._flying:
+            self._bytes -= emission.size
+            self._flying = tuple(other for other in self._flying if other is not emission)
+            self._behind = self._behind and not self.is_empty
 
     def holds_up_to(self, serial: int) -> bool:
         """Does anything that was made up to this serial still wait, in this or in a newer form?"""
-        if self._flying is not None and self._flying.covers <= serial:
-            return True
-        return any(emission.covers <= serial for emission in self._waiting.values())
+        return any(emission.covers <= serial for emission in (*self._flying, *self._waiting.values()))
 
     def clear(self) -> int:
         """Drop everything, because it can no longer be delivered, and say how many emissions that were."""
-        dropped = len(self._waiting) + (self._flying is not None)
+        dropped = len(self._waiting) + len(self._flying)
         self._waiting.clear()
         self._newest.clear()
-        self._flying = None
+        self._flying = ()
         self._bytes = 0
         self._behind = False
         return dropped
 
     def _oldest_at(self) -> float:
-        return self._flying.at if self._flying is not None else next(iter(self._waiting.values())).at
+        return self._flying[0].at if self._flying else next(iter(self._waiting.values())).at
 
     def _fall_behind(self) -> None:
         """Keep the newest state of each item, each at the place of its newest emission."""
@@ -176,7 +195,7 @@ class Outbox:
         emissions = list(self._waiting.values())
         self._waiting.clear()
         self._newest.clear()
-        self._bytes = self._flying.size if self._flying is not None else 0
+        self._bytes = sum(emission.size for emission in self._flying)
         for emission in emissions:
             output = emission.output
             if isinstance(output, (Message, Thinking, ToolCall)):
@@ -186,6 +205,14 @@ class Outbox:
                 self._newest[output.item_id] = emission.serial
             self._waiting[emission.serial] = emission
             self._bytes += emission.size
+
+    def _launch(self, emissions: tuple[Emission, ...]) -> None:
+        for emission in emissions:
+            del self._waiting[emission.serial]
+            output, serial = emission.output, emission.serial
+            if isinstance(output, (Message, Thinking, ToolCall)) and self._newest.get(output.item_id) == serial:
+                del self._newest[output.item_id]
+        self._flying = emissions
 
     def _pull(self, item_id: str) -> Emission | None:
         serial = self._newest.pop(item_id, None)

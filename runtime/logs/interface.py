@@ -30,6 +30,13 @@ class TurnLog(Protocol):
         """
         ...
 
+    async def append_many(self, messages: Sequence[StreamMessage], /) -> int:
+        """Write outputs of one turn, in this order, and give how many of them, the first ones, are in the log.
+
+        At least one is; raises what `append` would when not even the first is. The rest is for another call.
+        """
+        ...
+
     async def read(self, turn_id: str, *, after: EntryId = START, limit: int | None = None) -> tuple[Entry, ...]:
         """Give a turn's entries after an id: all that are there, or the first `limit`."""
         ...

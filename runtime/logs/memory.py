@@ -82,6 +82,20 @@ class MemoryLog:
         if peek_output(message.payload).is_terminal:
             self._expire(message.turn_id, is_raw=False)
 
+    async def append_many(self, messages: Sequence[StreamMessage]) -> int:
+        """Write outputs of one turn, in this order, and give how many of them, the first ones, are in the log.
+
+        At least one is; raises what `append` would when not even the first is.
+        """
+        for index, message in enumerate(messages):
+            try:
+                await self.append(message)
+            except Exception:
+                if not index:
+                    raise
+                return index  # whoever hands the rest over again is told why
+        return len(messages)
+
     async def read(self, turn_id: str, *, after: EntryId = START, limit: int | None = None) -> tuple[Entry, ...]:
         """Give a turn's entries after an id: all that are there, or the first `limit`."""
         await trio.lowlevel.checkpoint()

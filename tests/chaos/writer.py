@@ -6,7 +6,7 @@ that believes its server: the control that shows what the kills really cost.
 
 import argparse
 import random
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -69,6 +69,32 @@ async def open_log(kind: str, url: str, prefix: str) -> AsyncGenerator[Log, None
     else:
         async with open_redis_log(url, options=RedisLogOptions(prefix=prefix, socket_timeout=1.0)) as log:
             yield log
+
+
+class PlainWitness:
+    """A sink that writes down what its log has acknowledged, after it did."""
+
+    def __init__(self, log: Log, journal: JournalFile) -> None:
+        self.log = log
+        self.journal = journal
+
+    async def append(self, message: StreamMessage) -> None:
+        """Append one message."""
+        await self.log.append(message)
+        self.journal.note("ack", message.turn_id, message.event_id, message.payload)
+
+
+class Witness(PlainWitness):
+    """The same, of a log that takes several messages at once."""
+
+    log: RedisLog
+
+    async def append_many(self, messages: Sequence[StreamMessage]) -> int:
+        """Append as many as the log takes."""
+        taken = await self.log.append_many(messages)
+        for message in messages[:taken]:
+            self.journal.note("ack", message.turn_id, message.event_id, message.payload)
+        return taken
 
 
 async def run_slot(runtime: Runtime, journal: JournalFile, slot: int, stop: trio.Event) -> None:
@@ -135,10 +161,7 @@ async def write(args: argparse.Namespace, journal: JournalFile) -> None:
     async with open_log(args.log, args.url, args.prefix) as log:
         raw = log if args.raw and isinstance(log, RedisLog) else None
 
-        async def sink(message: StreamMessage) -> None:
-            await log.append(message)
-            journal.note("ack", message.turn_id, message.event_id, message.payload)
-
+        sink = Witness(log, journal) if isinstance(log, RedisLog) else PlainWitness(log, journal)
         async with trio.open_nursery() as around:
             around.start_soon(note_counts, log, journal)
             async with open_runtime(sink=sink, raw=raw, options=OPTIONS) as runtime, trio.open_nursery() as nursery:

@@ -1,14 +1,15 @@
 """What the writer of a Redis log remembers between two rounds. Touched only by the thread that runs a round."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf
 
 from turnwire.actors.core.kept_tail import KeptTail
 from turnwire.messages.entries import EntryId
 from turnwire.runtime.logs.counts import LogCounts
+from turnwire.runtime.logs.redis.lane import pack
 from turnwire.runtime.logs.redis.options import RedisLogOptions
-from turnwire.runtime.logs.redis.wire import event_fields, fence_fields
+from turnwire.runtime.logs.redis.wire import add_fence
 
 FORGET_BEYOND = 1000  # turns owned and silent, before the table is gone through
 
@@ -59,7 +60,7 @@ class Book:
         """Note that a turn is ours. The fence is kept with the rest if it was put up just now."""
         self._epochs[key] = max(epoch, self._epochs.get(key, 0))
         if token is not None:
-            self.outputs.add(key, EntryId(epoch, 0), fence_fields(token), now=now)
+            self.outputs.add(key, EntryId(epoch, 0), (pack(add_fence(key, epoch, token)),), now=now)
         if len(self._epochs) > self._most_owned:
             self._forget_silent()
 
@@ -89,18 +90,16 @@ class Book:
         """Give the logs that were given their time to live so lately that the server may have forgotten it."""
         return (key for key in self._ended if self.outputs.keeps(key) or self.raw.keeps(key))
 
-    def appended(
-        self, key: str, entry_id: EntryId, fields: tuple[str | bytes, ...], *, is_terminal: bool, now: float
-    ) -> None:
-        """Note an output that was acknowledged."""
-        self.outputs.add(key, entry_id, fields, now=now)
+    def appended(self, key: str, first: EntryId, commands: Sequence[bytes], *, is_terminal: bool, now: float) -> None:
+        """Note outputs that were acknowledged."""
+        self.outputs.add(key, first, commands, now=now)
         if is_terminal:
             self._epochs.pop(key, None)
             self.end(key)
 
-    def appended_raw(self, key: str, entry_id: EntryId, event: bytes, *, now: float) -> None:
+    def appended_raw(self, key: str, entry_id: EntryId, command: bytes, *, now: float) -> None:
         """Note a raw event that was acknowledged."""
-        self.raw.add(key, entry_id, event_fields(event), now=now)
+        self.raw.add(key, entry_id, (command,), now=now)
 
     def _forget_silent(self) -> None:
         """Forget turns that have not been written for long. Should one speak again, its fence is looked up."""

@@ -94,11 +94,12 @@ class Committer:
 
     def _take(self) -> bool:
         """Put together the next round from what waits."""
-        size, options = 0, self._book.options
-        while self._waiting and len(self._sent) < options.round_entries and size < options.round_bytes:
+        entries, size, options = 0, 0, self._book.options
+        while self._waiting and entries < options.round_entries and size < options.round_bytes:
             request = self._waiting.popleft()
             if not request.is_withdrawn:
                 request.is_sent = True
+                entries += request.count
                 size += request.size
                 self._sent.append(request)
         return bool(self._sent)
@@ -107,7 +108,7 @@ class Committer:
         sent, self._sent = self._sent, []
         for request in sent:
             if not request.is_settled:
-                self._book.counts.failed += 1
+                self._book.counts.failed += request.count
                 request.refuse(LogUnavailableError(problem))
             if request.task is not None:
                 trio.lowlevel.reschedule(request.task)

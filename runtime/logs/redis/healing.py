@@ -6,14 +6,17 @@ same ids, the fence of their epoch first, since with it the claim on the turn wa
 because other producers may have written meanwhile (whoever folds them drops what comes twice).
 """
 
+from collections.abc import Sequence
+
+from redis.exceptions import ResponseError
+
 from turnwire.actors.core.kept_tail import Kept, KeptTail
 from turnwire.messages.entries import EntryId
 from turnwire.messages.errors import LogUnavailableError
 from turnwire.runtime.logs.redis.book import Book
-from turnwire.runtime.logs.redis.lane import Lane, Reply
+from turnwire.runtime.logs.redis.lane import Command, Lane, Reply, together
 from turnwire.runtime.logs.redis.wire import (
-    add,
-    fence_fields,
+    add_fence,
     fence_of,
     is_stale_id,
     is_wrong_type,
@@ -52,7 +55,7 @@ def heal(lane: Lane, book: Book, *, now: float) -> None:
 def _missing(lane: Lane, kept: KeptTail) -> list[tuple[str, tuple[Kept, ...]]]:
     """Give the logs whose last acknowledged entry is not there."""
     tails = dict(kept.tails())
-    missing = _absent(lane, {key: tail[-1].id for key, tail in tails.items()})
+    missing = _absent(lane, {key: tail[-1].last for key, tail in tails.items()})
     return [(key, tails[key]) for key in missing]
 
 
@@ -88,44 +91,49 @@ def _report_gone(lane: Lane, book: Book, gone: dict[str, EntryId]) -> None:
 
 def _heal_outputs(lane: Lane, book: Book, key: str, tail: tuple[Kept, ...]) -> None:
     epoch = tail[-1].id.major
-    older = [add(key, kept.id, kept.fields) for kept in tail if kept.id.major < epoch]
-    before = book.outputs.dropped(key)
-    fence = EntryId(epoch, 0)
-    replies = lane.ask(
-        [
-            look_up(key, before or fence),
-            *older,
-            add(key, fence, fence_fields(book.new_token())),
-            look_up(key, fence),
-        ]
-    )
-    if before is not None and not replies[0]:
+    older = [command for kept in tail if kept.id.major < epoch for command in kept.commands]
+    _report_hole(lane, book, key, book.outputs.dropped(key))
+    healed = _put_back(lane, [*older, add_fence(key, epoch, book.new_token())], but=1)
+    if book.is_ours(fence_of(lane.ask([look_up(key, EntryId(epoch, 0))])[0])):
+        newer = (kept for kept in tail if kept.id.major == epoch and kept.id.minor > 0)
+        healed += _put_back(lane, [command for kept in newer for command in kept.commands])
+        if healed:
+            log.warning("healed", key=key, entries=healed)
+    else:
+        log.info("another owner has claimed the turn; nothing is put back", key=key)
+    book.counts.healed += healed
+
+
+def _put_back(lane: Lane, commands: Sequence[Command], *, but: int = 0) -> int:
+    """Append entries again, in order, and say how many were not there; the last `but` do not count.
+
+    Some at a time, and of those all or none: an entry that the server refuses while it takes the next one could never
+    be put back any more.
+    """
+    healed = 0
+    for start in range(0, len(commands), AT_ONCE):
+        some = commands[start : start + AT_ONCE]
+        lane.send(together(some))
+        replies = lane.receive_together(len(some))
+        if isinstance(replies, ResponseError):
+            raise LogUnavailableError(f"Redis does not take back what it has lost: {replies}")
+        healed += sum(map(_is_put_back, replies[: len(commands) - but - start]))
+    return healed
+
+
+def _report_hole(lane: Lane, book: Book, key: str, before: EntryId | None) -> None:
+    """Say if also the entry is lost that comes before those which can be put back."""
+    if before is not None and not lane.ask([look_up(key, before)])[0]:
         book.counts.lost += 1
         log.error("entries lost for good", key=key, up_to=str(before))
-    healed = sum(map(_is_put_back, replies[1 : 1 + len(older)]))
-    _is_put_back(replies[-2])
-    if not book.is_ours(fence_of(replies[-1])):
-        log.info("another owner has claimed the turn; nothing is put back", key=key)
-        book.counts.healed += healed
-        return
-    entries = [add(key, kept.id, kept.fields) for kept in tail if kept.id.major == epoch and kept.id.minor > 0]
-    healed += sum(map(_is_put_back, lane.ask(entries)))
-    book.counts.healed += healed
-    if healed:
-        log.warning("healed", key=key, entries=healed)
 
 
 def _heal_raw(lane: Lane, book: Book, key: str, tail: tuple[Kept, ...]) -> None:
-    before = book.raw.dropped(key)
-    (found, present) = lane.ask(
-        [look_up(key, before or tail[0].id), ("XRANGE", key, str(tail[0].id), str(tail[-1].id))]
-    )
-    if before is not None and not found:
-        book.counts.lost += 1
-        log.error("raw events lost for good", key=key, up_to=str(before))
+    _report_hole(lane, book, key, book.raw.dropped(key))
+    (present,) = lane.ask([("XRANGE", key, str(tail[0].id), str(tail[-1].id))])
     there = {entry_id for entry_id, _ in parse_entries(present)}
     lost = [kept for kept in tail if kept.id not in there]
-    for kept, reply in zip(lost, lane.ask([add(key, None, kept.fields) for kept in lost]), strict=True):
+    for kept, reply in zip(lost, lane.ask([kept.commands[0] for kept in lost]), strict=True):
         if _is_put_back(reply):
             kept.id = parse_id(reply)  # the server gave it a new place
             book.counts.healed += 1

@@ -20,29 +20,28 @@ import trio
 
 from turnwire.actors.backend import ENTERED_INSTEAD, require_trio
 from turnwire.actors.supervisor import run_supervised
-from turnwire.actors.backend import ENTERED_INSTEAD, require_trio
-from turnwire.messages.entries import START, Entry, EntryId, RawEntry, id_of
+from turnwire.messages.entries import START, Entry, EntryId, RawEntry
 from turnwire.messages.errors import LogUnavailableError
 from turnwire.messages.event_codec import encode_event
 from turnwire.messages.events import StreamEvent
 from turnwire.messages.folds import TurnSnapshot, fold_outputs
 from turnwire.messages.output_codec import decode_output
 from turnwire.messages.outputs import Output, StreamMessage
-from turnwire.messages.peek import peek_event, peek_output
+from turnwire.messages.peek import peek_event
 from turnwire.runtime.beside import run_beside
 from turnwire.runtime.logs.counts import LogCounts
 from turnwire.runtime.logs.feeds import Feed, RawFeed
 from turnwire.runtime.logs.follow import Follower, RawFollower
 from turnwire.runtime.logs.keys import Keys
+from turnwire.runtime.logs.redis.appending import append_of
 from turnwire.runtime.logs.redis.book import Book
 from turnwire.runtime.logs.redis.commit import Committer
 from turnwire.runtime.logs.redis.control import Control
 from turnwire.runtime.logs.redis.lane import Lane, Reply
 from turnwire.runtime.logs.redis.options import RedisLogOptions
-from turnwire.runtime.logs.redis.requests import Append, AppendRaw, Claim, Expire
+from turnwire.runtime.logs.redis.requests import AppendRaw, Claim, Expire
 from turnwire.runtime.logs.redis.tail import Tail
 from turnwire.runtime.logs.redis.wire import (
-    message_fields,
     parse_entries,
     read_range,
     refusal,
@@ -52,7 +51,6 @@ from turnwire.runtime.logs.redis.wire import (
 
 _E = TypeVar("_E", Entry, RawEntry)
 
-_OF_ITEMS = ('{"type":"message"', '{"type":"thinking"', '{"type":"tool_call"')
 PAGE = 512  # entries read in one round trip
 PASSED = 8  # fences that may stand behind the newest entry: a turn announced again is claimed again, though it ended
 
@@ -102,17 +100,20 @@ class RedisLog:
         Returns when Redis has it, be it from an earlier try. Raises FencedError when the turn has another owner,
         LogUnavailableError when that could not be found out: then try again with the same message.
         """
-        append = Append(
-            key=self.keys.processed(message.turn_id),
-            asked_at=trio.current_time(),
-            size=len(message.payload),
-            turn_id=message.turn_id,
-            entry_id=id_of(message),
-            fields=message_fields(message),
-            event_id=message.event_id,
-            is_terminal=_is_terminal(message.payload),
-        )
+        await self.append_many((message,))
+
+    async def append_many(self, messages: Sequence[StreamMessage]) -> int:
+        """Write outputs of one turn, in this order, and give how many of them, the first ones, are in the log.
+
+        At least one is; raises what `append` would when not even the first is. What is written in one go has
+        consecutive ids, so of others only the first ones are taken; the rest is for another call.
+        """
+        if not messages:
+            return 0
+        key = self.keys.processed(messages[0].turn_id)
+        append = append_of(key, messages, now=trio.current_time())
         await self._committer.settle(append)
+        return append.done
 
     async def read(self, turn_id: str, *, after: EntryId = START, limit: int | None = None) -> tuple[Entry, ...]:
         """Give a turn's entries after an id: all that are there, or the first `limit`."""
@@ -257,8 +258,3 @@ def _newest_of(page: Reply) -> Entry | None:
         raise LogUnavailableError(f"Redis refused to read a log: {error}")
     entries = (to_entry(entry_id, fields) for entry_id, fields in parse_entries(page))
     return next((entry for entry in entries if entry is not None), None)
-
-
-def _is_terminal(payload: str) -> bool:
-    # Most outputs are of items, and our own encoder puts the type first: those need no closer look.
-    return not payload.startswith(_OF_ITEMS) and peek_output(payload).is_terminal

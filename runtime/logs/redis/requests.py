@@ -1,5 +1,6 @@
 """What can be asked of the writer of a Redis log, each settled on its own."""
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import attrs
@@ -21,6 +22,11 @@ class Request:
     is_withdrawn: bool = False
     task: trio.lowlevel.Task | None = None
 
+    @property
+    def count(self) -> int:
+        """How many entries it is about."""
+        return 1
+
     def refuse(self, error: Exception) -> None:
         """Settle it: it was not done, and this is why."""
         self.error = error
@@ -40,13 +46,25 @@ class Request:
 
 @attrs.define(eq=False, kw_only=True)
 class Append(Request):
-    """Write one output under an id of the owner's."""
+    """Write outputs of one turn, under consecutive ids of its owner's."""
 
     turn_id: str
-    entry_id: EntryId
-    fields: tuple[str | bytes, ...]
-    event_id: str
+    first: EntryId
+    event_ids: Sequence[str]
+    commands: Sequence[bytes]
     is_terminal: bool = False
+    """Does the last of them end the turn?"""
+    done: int = 0
+    """How many are in the log; the first ones, always."""
+
+    @property
+    def count(self) -> int:
+        """How many entries it is about."""
+        return len(self.commands)
+
+    def id_at(self, index: int) -> EntryId:
+        """Give the id of one of its entries."""
+        return EntryId(self.first.major, self.first.minor + index)
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -55,6 +73,12 @@ class AppendRaw(Request):
 
     events: tuple[bytes, ...]
     has_terminal: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many entries it is about."""
+        return len(self.events)
+
     ids: list[EntryId] = attrs.field(factory=list[EntryId])
 
 

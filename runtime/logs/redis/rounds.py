@@ -5,8 +5,9 @@
    that was not answered and is made again finds its own fence: that is its epoch, and nobody was owner in between.
 3. A turn that writes for the first time under an epoch gets its fence the same way: `<epoch>-0`, or it is ours
    already, or the turn belongs to somebody else.
-4. All appends in one pipeline. A refused id is looked up: the same event means that an earlier try had landed, another
-   one means that the turn has a new owner.
+4. All appends in one pipeline. Several of one turn go as a transaction: if the server refuses one (it is out of memory,
+   say) and takes the next, the first could never be written any more, since ids only grow. A refused id is looked up:
+   the same event means that an earlier try had landed, another one means that the turn has a new owner.
 5. Logs whose turn has ended get their time to live.
 
 Each request is settled as soon as its reply is there; whatever is not when the connection breaks was not settled.
@@ -14,17 +15,18 @@ Each request is settled as soon as its reply is there; whatever is not when the 
 
 from collections.abc import Sequence
 
+from redis.exceptions import ResponseError
+
 from turnwire.messages.entries import EntryId
 from turnwire.messages.errors import FencedError, LogUnavailableError
 from turnwire.runtime.logs.redis.book import Book
 from turnwire.runtime.logs.redis.healing import heal
-from turnwire.runtime.logs.redis.lane import Lane
+from turnwire.runtime.logs.redis.lane import Command, Lane, Reply, pack, together
 from turnwire.runtime.logs.redis.requests import AnyRequest, Append, AppendRaw, Claim, Expire
 from turnwire.runtime.logs.redis.wire import (
-    add,
-    event_fields,
+    add_event,
+    add_fence,
     event_id_of,
-    fence_fields,
     fence_of,
     is_stale_id,
     last_fence,
@@ -82,16 +84,17 @@ def _claim(lane: Lane, book: Book, claims: list[Claim], now: float) -> None:
         return
     new: list[Claim] = []
     for claim, reply in zip(claims, lane.ask([("XINFO", "STREAM", claim.key) for claim in claims]), strict=True):
-        claim.epoch = last_id(reply).major
+        if (last := last_id(reply)) is None:
+            claim.refuse(LogUnavailableError(f"turn {claim.turn_id}: Redis refused to tell its last id: {reply}"))
+            continue
+        claim.epoch = last.major
         if book.settle_claim(claim.key, fence := last_fence(reply)):
             _own(book, claim, fence, now)  # an earlier try had landed, and nobody came after it
         else:
             claim.epoch += 1
             new.append(claim)
     tokens = [book.claim(claim.key) for claim in new]
-    fences = [
-        add(claim.key, EntryId(claim.epoch, 0), fence_fields(token)) for claim, token in zip(new, tokens, strict=True)
-    ]
+    fences = [add_fence(claim.key, claim.epoch, token) for claim, token in zip(new, tokens, strict=True)]
     for claim, token, reply in zip(new, tokens, lane.ask(fences) if fences else (), strict=True):
         book.settle_claim(claim.key)
         if is_stale_id(reply):
@@ -111,14 +114,14 @@ def _own(book: Book, claim: Claim, token: str | None, now: float) -> None:
 
 def _fence(lane: Lane, book: Book, appends: list[Append], now: float) -> None:
     """Make sure of each turn that writes under an epoch for which we have not seen a fence."""
-    new = {(it.key, it.entry_id.major): it for it in appends if not book.owns(it.key, it.entry_id.major)}
+    new = {(it.key, it.first.major): it for it in appends if not book.owns(it.key, it.first.major)}
     if not new:
         return
     tokens = {place: book.new_token() for place in new}
     commands = [
         command
         for (key, epoch), token in tokens.items()
-        for command in (add(key, EntryId(epoch, 0), fence_fields(token)), look_up(key, EntryId(epoch, 0)))
+        for command in (add_fence(key, epoch, token), look_up(key, EntryId(epoch, 0)))
     ]
     replies = iter(lane.ask(commands))
     for (key, epoch), token in tokens.items():
@@ -128,48 +131,72 @@ def _fence(lane: Lane, book: Book, appends: list[Append], now: float) -> None:
             continue
         stale = is_stale_id(added)
         for append in appends:
-            if (append.key, append.entry_id.major) == (key, epoch):
+            if (append.key, append.first.major) == (key, epoch):
                 book.counts.fenced += stale
                 append.refuse(_fenced(append) if stale else LogUnavailableError(f"Redis refused a fence: {added}"))
 
 
 def _append(lane: Lane, book: Book, appends: list[Append], raws: list[AppendRaw], now: float) -> None:
-    commands = [add(append.key, append.entry_id, append.fields) for append in appends]
-    commands.extend(add(raw.key, None, event_fields(event)) for raw in raws for event in raw.events)
+    commands: list[Command] = []
+    for append in appends:
+        commands.extend(append.commands if append.count == 1 else together(append.commands))
+    packed = [[pack(add_event(raw.key, event)) for event in raw.events] for raw in raws]
+    for events in packed:
+        commands.extend(events)
     if not commands:
         return
     book.counts.rounds += 1
     lane.send(commands)
-    stale: list[Append] = []
+    stale: list[tuple[Append, list[int]]] = []
     for append in appends:
-        reply = lane.receive()
-        if is_stale_id(reply):
-            stale.append(append)
-        elif (error := refusal(reply)) is not None:
-            append.refuse(LogUnavailableError(f"turn {append.turn_id}: Redis refused an entry: {error}"))
+        replies = _receive(lane, append.count)
+        if isinstance(replies, ResponseError):
+            append.refuse(LogUnavailableError(f"turn {append.turn_id}: Redis refused an entry: {replies}"))
+        elif at := [index for index, reply in enumerate(replies) if isinstance(reply, ResponseError)]:
+            stale.append((append, at))
         else:
-            book.counts.appended += 1
-            _accept(book, append, now)
-    for raw in raws:
-        _receive_raw(lane, book, raw, now)
+            _accept(book, append, append.count, now)
+    for raw, events in zip(raws, packed, strict=True):
+        _receive_raw(lane, book, raw, events, now)
     if stale:
-        for append, reply in zip(stale, lane.ask([look_up(it.key, it.entry_id) for it in stale]), strict=True):
-            if event_id_of(reply) == append.event_id:
-                book.counts.landed += 1
-                _accept(book, append, now)
-            else:
-                book.counts.fenced += 1
-                append.refuse(_fenced(append))
+        _settle_stale(lane, book, stale, now)
 
 
-def _accept(book: Book, append: Append, now: float) -> None:
-    book.appended(append.key, append.entry_id, append.fields, is_terminal=append.is_terminal, now=now)
+def _receive(lane: Lane, count: int) -> list[Reply] | ResponseError:
+    """Give the replies to an append's entries, stale ids among them; or the refusal, if there is another reason."""
+    replies = [lane.receive()] if count == 1 else lane.receive_together(count)
+    if isinstance(replies, list):
+        refusals = (reply for reply in replies if isinstance(reply, ResponseError) and not is_stale_id(reply))
+        return next(refusals, replies)
+    return replies
+
+
+def _settle_stale(lane: Lane, book: Book, stale: list[tuple[Append, list[int]]], now: float) -> None:
+    """Look up entries whose ids were refused: had they landed, or does the turn have another owner?"""
+    replies = iter(lane.ask([look_up(append.key, append.id_at(index)) for append, at in stale for index in at]))
+    for append, at in stale:
+        landed = [event_id_of(next(replies)) == append.event_ids[index] for index in at]
+        book.counts.landed += sum(landed)
+        done = append.count if all(landed) else at[landed.index(False)]
+        if done:
+            _accept(book, append, done, now, landed=sum(landed))
+        else:
+            book.counts.fenced += 1
+            append.refuse(_fenced(append))
+
+
+def _accept(book: Book, append: Append, done: int, now: float, *, landed: int = 0) -> None:
+    """Settle an append of which the first entries are in the log; whoever asked will ask for the rest again."""
+    book.counts.appended += done - landed
+    append.done = done
+    is_terminal = append.is_terminal and done == append.count
+    book.appended(append.key, append.first, append.commands[:done], is_terminal=is_terminal, now=now)
     append.accept()
 
 
-def _receive_raw(lane: Lane, book: Book, raw: AppendRaw, now: float) -> None:
+def _receive_raw(lane: Lane, book: Book, raw: AppendRaw, commands: Sequence[bytes], now: float) -> None:
     problem: Exception | None = None
-    for event in raw.events:
+    for command in commands:
         reply = lane.receive()
         if (error := refusal(reply)) is not None:
             problem = error
@@ -177,7 +204,7 @@ def _receive_raw(lane: Lane, book: Book, raw: AppendRaw, now: float) -> None:
         entry_id = parse_id(reply)
         raw.ids.append(entry_id)
         book.counts.raw_appended += 1
-        book.appended_raw(raw.key, entry_id, event, now=now)
+        book.appended_raw(raw.key, entry_id, command, now=now)
     if problem is not None:
         raw.refuse(LogUnavailableError(f"{raw.key}: Redis refused an event: {problem}"))
         return
@@ -187,4 +214,4 @@ def _receive_raw(lane: Lane, book: Book, raw: AppendRaw, now: float) -> None:
 
 
 def _fenced(append: Append) -> FencedError:
-    return FencedError(f"turn {append.turn_id}: {append.event_id} was refused; the turn has another owner now")
+    return FencedError(f"turn {append.turn_id}: {append.event_ids[0]} was refused; the turn has another owner now")

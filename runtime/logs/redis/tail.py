@@ -235,4 +235,4 @@ def _open_and_check(lane: Lane, read: dict[str, EntryId]) -> tuple[int, dict[str
     client_id, *found = lane.ask([("CLIENT", "ID"), *(look_up(key, position) for key, position in read.items())])
     lost = [key for key, reply in zip(read, found, strict=True) if not reply]
     ends = lane.ask([("XINFO", "STREAM", key) for key in lost]) if lost else []
-    return client_id, {key: last_id(reply) for key, reply in zip(lost, ends, strict=True)}
+    return client_id, {key: last_id(reply) or START for key, reply in zip(lost, ends, strict=True)}

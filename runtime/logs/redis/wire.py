@@ -1,10 +1,11 @@
 """Entries as Redis keeps them: fields out, fields in. The only room that knows their names."""
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from redis.exceptions import ResponseError
 
-from turnwire.messages.entries import Entry, EntryId, RawEntry
+from turnwire.messages.entries import START, Entry, EntryId, RawEntry
 from turnwire.messages.outputs import StreamMessage
 from turnwire.runtime.logs.redis.lane import Command, Reply
 
@@ -12,33 +13,37 @@ FENCE = b"fence"
 _EVENT_ID, _TIMESTAMP, _TURN_ID, _PAYLOAD, _EVENT = b"eventId", b"timestamp", b"turnId", b"payload", b"event"
 
 
-def message_fields(message: StreamMessage) -> tuple[str | bytes, ...]:
-    """Give the fields of an output's entry."""
-    return (
-        _EVENT_ID,
-        message.event_id,
-        _TIMESTAMP,
-        str(message.timestamp),
-        _TURN_ID,
-        message.turn_id,
-        _PAYLOAD,
-        message.payload,
-    )
+def pack_outputs(key: str, messages: Sequence[StreamMessage], first: EntryId) -> list[bytes]:
+    """Word the commands that append outputs of one turn under ids from `first` on, as they go over the wire.
+
+    By hand: what all entries of a turn have in common is put together once. Raises UnicodeEncodeError for text that
+    UTF-8 cannot carry.
+    """
+    name, turn_id = key.encode(), messages[0].turn_id.encode()
+    head = b"*11\r\n$4\r\nXADD\r\n$%d\r\n%b\r\n$" % (len(name), name)
+    middle = b"\r\n$6\r\nturnId\r\n$%d\r\n%b\r\n$7\r\npayload\r\n$" % (len(turn_id), turn_id)
+    commands: list[bytes] = []
+    for seq, message in enumerate(messages, first.minor):
+        entry_id, timestamp = b"%d-%d" % (first.major, seq), b"%d" % message.timestamp
+        event_id, payload = message.event_id.encode(), message.payload.encode()
+        commands.append(
+            b"%b%d\r\n%b\r\n$7\r\neventId\r\n$%d\r\n%b\r\n$9\r\ntimestamp\r\n$%d\r\n%b%b%d\r\n%b\r\n"
+            % (
+                *(head, len(entry_id), entry_id, len(event_id), event_id),
+                *(len(timestamp), timestamp, middle, len(payload), payload),
+            )
+        )
+    return commands
 
 
-def event_fields(event: bytes) -> tuple[str | bytes, ...]:
-    """Give the fields of a raw event's entry."""
-    return (_EVENT, event)
+def add_event(key: str, event: bytes) -> Command:
+    """Word the command that appends a raw event, under an id that Redis gives."""
+    return ("XADD", key, "*", _EVENT, event)
 
 
-def fence_fields(token: str) -> tuple[str | bytes, ...]:
-    """Give the fields of a fence: who put it up."""
-    return (FENCE, token)
-
-
-def add(key: str, entry_id: EntryId | None, fields: tuple[str | bytes, ...]) -> Command:
-    """Word the command that appends an entry, under this id or under one that Redis gives."""
-    return ("XADD", key, "*" if entry_id is None else str(entry_id), *fields)
+def add_fence(key: str, epoch: int, token: str) -> Command:
+    """Word the command that puts up the fence of an epoch, saying whose it is."""
+    return ("XADD", key, str(EntryId(epoch, 0)), FENCE, token)
 
 
 def look_up(key: str, entry_id: EntryId) -> Command:
@@ -84,10 +89,10 @@ def parse_streams(reply: Reply) -> list[tuple[str, list[tuple[EntryId, dict[byte
     return [(key.decode(), parse_entries(entries)) for key, entries in streams]
 
 
-def last_id(reply: Reply) -> EntryId:
-    """Read the last id that a stream has had from its XINFO; a stream that is not there has had none."""
+def last_id(reply: Reply) -> EntryId | None:
+    """Read the last id that a stream has had from its XINFO: START for one that is not there, None if Redis refuses."""
     if isinstance(reply, ResponseError):
-        return EntryId(0, 0)
+        return START if "no such key" in str(reply) else None
     facts = cast("list[Any]", reply)
     return parse_id(facts[facts.index(b"last-generated-id") + 1])
 

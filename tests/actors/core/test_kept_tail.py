@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwire.actors.core.kept_tail import RECORD_BYTES, KeptTail
+from turnwire.actors.core.kept_tail import COMMAND_BYTES, RECORD_BYTES, KeptTail
 from turnwire.messages.entries import EntryId
 
 
@@ -15,7 +15,7 @@ def test_what_is_old_is_let_go() -> None:
     """By the time of its acknowledgement; what is just as old as allowed stays."""
     tail = KeptTail(seconds=10, most_bytes=10**9)
     for minor in range(1, 6):
-        tail.add("a", EntryId(1, minor), ("f", "v"), now=float(minor))
+        tail.add("a", EntryId(1, minor), (b"v",), now=float(minor))
     tail.trim(now=12.0)
     assert minors(tail, "a") == [2, 3, 4, 5]
     assert tail.dropped("a") == EntryId(1, 1)
@@ -28,9 +28,9 @@ def test_what_is_old_is_let_go() -> None:
 
 def test_of_too_much_the_oldest_goes_whichever_log_it_is_of() -> None:
     """The limit is one for all logs."""
-    tail = KeptTail(seconds=10, most_bytes=3 * (RECORD_BYTES + 10))
+    tail = KeptTail(seconds=10, most_bytes=3 * (RECORD_BYTES + COMMAND_BYTES + 10))
     for minor, key in enumerate("abab", 1):
-        tail.add(key, EntryId(1, minor), ("f", "v" * 9), now=0.0)
+        tail.add(key, EntryId(1, minor), (b"v" * 9,), now=0.0)
     assert minors(tail, "a") == [3]
     assert minors(tail, "b") == [2, 4]
     assert tail.dropped("a") == EntryId(1, 1)
@@ -40,7 +40,7 @@ def test_of_too_much_the_oldest_goes_whichever_log_it_is_of() -> None:
 def test_what_had_to_go_early_is_still_known_by_its_id() -> None:
     """Until it is old enough: should it be lost, that can be said."""
     tail = KeptTail(seconds=10, most_bytes=RECORD_BYTES)
-    tail.add("a", EntryId(1, 1), ("a long value",), now=0.0)
+    tail.add("a", EntryId(1, 1), (b"a long value",), now=0.0)
     assert not tail.keeps("a")
     assert list(tail.gone()) == [("a", EntryId(1, 1))]
     tail.trim(now=11.0)
@@ -61,7 +61,7 @@ def test_what_is_kept_is_the_end_of_each_log(
     at: dict[int, float] = {}
     for minor, (key, size, wait) in enumerate(adds, 1):
         now += wait
-        tail.add(key, EntryId(1, minor), ("v" * size,), now=now)
+        tail.add(key, EntryId(1, minor), (b"v" * size,), now=now)
         added.setdefault(key, []).append(minor)
         at[minor] = now
         assert tail.bytes <= most_bytes

@@ -342,9 +342,10 @@ def test_giving_up_drops_the_head_alone() -> None:
     """An emission that cannot be worded makes way for the next."""
     outbox = Outbox()
     add(outbox, STARTED, ENDED)
-    outbox.take()
-    outbox.give_up()
-    outbox.give_up()
+    head = outbox.take()
+    assert head is not None
+    outbox.give_up(head)
+    outbox.give_up(head)
     assert drain(outbox) == [ENDED]
 
 

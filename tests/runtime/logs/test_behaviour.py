@@ -114,6 +114,76 @@ async def test_appending_again_changes_nothing(open_log: OpenLog) -> None:
         assert log.counts.fenced == 0
 
 
+# Several at once
+
+
+async def test_several_outputs_of_a_turn_are_written_in_one_call(open_log: OpenLog) -> None:
+    """In order, each under its own id; the call says how many."""
+    async with open_log() as log:
+        messages = [envelope(output, seq) for seq, output in enumerate(WHOLE, 1)]
+        assert await log.append_many(messages[:1]) == 1
+        assert await log.append_many(messages[1:]) == 5
+        assert await log.append_many(()) == 0
+        assert [entry.message for entry in await log.read("t")] == messages
+        assert log.counts.appended == 6
+
+
+async def test_of_several_outputs_those_that_had_landed_count_as_written(open_log: OpenLog) -> None:
+    """A writer that did not hear the answer hands all of them over again; what is missing is added, once."""
+    async with open_log() as log:
+        messages = [envelope(output, seq) for seq, output in enumerate(WHOLE, 1)]
+        assert await log.append_many(messages[:3]) == 3
+        assert await log.append_many(messages) == 6
+        assert await log.append_many(messages) == 6
+        assert [entry.message for entry in await log.read("t")] == messages
+        assert (log.counts.appended, log.counts.landed, log.counts.fenced) == (6, 9, 0)
+
+
+async def test_of_several_outputs_a_former_owner_is_told_which_had_landed(open_log: OpenLog) -> None:
+    """Those it had written are; the first that is not is refused with what it is refused for."""
+    async with open_log() as mine, open_log() as theirs:
+        messages = [envelope(output, seq) for seq, output in enumerate(WHOLE, 1)]
+        await mine.append_many(messages[:2])
+        await theirs.claim("t")
+        assert await mine.append_many(messages[:4]) == 2
+        with pytest.raises(FencedError, match="t:1-3"):
+            await mine.append_many(messages[2:4])
+        assert says(await theirs.read("t")) == list(WHOLE[:2])
+
+
+async def test_of_several_outputs_some_may_be_left_for_another_call(open_log: OpenLog) -> None:
+    """Ids with a gap, another epoch, another turn: as many calls as it takes, and nothing is lost or mixed up."""
+    async with open_log() as log:
+        await log.claim("t")
+        first = [envelope(output, seq) for seq, output in zip((1, 2, 5, 6), WHOLE, strict=False)]
+        await log.claim("t")
+        rest = [*(envelope(text(str(seq)), seq, epoch=2) for seq in (1, 2)), envelope(end("u"), 1)]
+        with pytest.raises(FencedError):
+            await log.append_many(first)
+        left = rest
+        while left:
+            taken = await log.append_many(left)
+            assert taken >= 1
+            left = left[taken:]
+        assert [str(entry.id) for entry in await log.read("t")] == ["2-1", "2-2"]
+        assert says(await log.read("u")) == [end("u")]
+        gaps = [envelope(text(str(seq)), seq, epoch=2) for seq in (4, 5, 9, 12)]
+        while gaps:
+            gaps = gaps[await log.append_many(gaps) :]
+        assert [str(entry.id) for entry in await log.read("t")] == ["2-1", "2-2", "2-4", "2-5", "2-9", "2-12"]
+
+
+async def test_a_message_that_cannot_be_written_is_the_trouble_of_its_own_caller(open_log: OpenLog) -> None:
+    """What comes before it in the same call is written; it is refused by itself; others do not notice."""
+    async with open_log() as log:
+        good = envelope(start(), 1)
+        bad = type(good)(event_id="t:x", timestamp=0, turn_id="t", payload=good.payload)
+        assert await log.append_many([good, bad]) == 1
+        with pytest.raises(ValueError, match="id"):
+            await log.append_many([bad])
+        assert says(await log.read("t")) == [start()]
+
+
 # Owners
 
 

@@ -230,5 +230,5 @@ def test_ten_thousand_turns_at_once_are_not_gone_through_for_each(monkeypatch: p
     for number in range(10_000):
         book.own(f"k{number}", 1, "token", now=0)
     for number in range(10_000):
-        book.appended(f"k{number}", EntryId(1, 1), ("x",), is_terminal=True, now=0)
+        book.appended(f"k{number}", EntryId(1, 1), (b"x",), is_terminal=True, now=0)
     assert looks < 60_000
