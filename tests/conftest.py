@@ -9,7 +9,7 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.kit.servers", "tests.kit.logs"]
+pytest_plugins = ["tests.kit.servers", "tests.kit.logs", "tests.kit.browser"]
 
 # No deadlines and no check of speed: how long an example takes says more about the machine's other work than about it.
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
