@@ -134,7 +134,7 @@ async def test_recorded_turns_can_be_read_from_any_place(dialect: Dialect) -> No
     chosen: dict[str, list[StreamEvent]] = {}
     for recording in load_recordings():
         events = adapt(recording.provider, recording.events, run_id=recording.provider, turn_id=recording.provider)
-        if len(events) > len(chosen.get(recording.provider, ())) and len(events) < 100:
+        if len(events) > len(chosen.get(recording.provider, ())) and len(events) < 60:
             chosen[recording.provider] = events
     if not chosen:
         pytest.skip("no recordings here")
