@@ -34,7 +34,7 @@ class History(Generic[_T]):
         return self._versions[0][1]
 
 
-class GrowingText:
+class TextHistory:
     """Pieces, when each came, and what they come to."""
 
     __slots__ = ("_joined", "_moments", "_pieces", "_taken")

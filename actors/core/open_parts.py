@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from msgspec import UNSET, UnsetType
 
 from turnwire.actors.core.call_facts import CallFacts, facts_of, with_facts
-from turnwire.actors.core.histories import GrowingText, History
+from turnwire.actors.core.histories import TextHistory, History
 from turnwire.actors.core.partial_json import PartialJson, parse_partial
 from turnwire.messages.events import Json
 from turnwire.messages.ui import Part, ProviderData, TextPart, ToolCallPart
@@ -27,7 +27,7 @@ class OpenText:
     def __init__(self, moment: int) -> None:
         self.born = self.changed = moment
         self.place = -1
-        self.text = GrowingText()
+        self.text = TextHistory()
         self._data: History[ProviderData | None] = History(None, moment)
 
     def append(self, piece: str, moment: int) -> None:
@@ -61,7 +61,7 @@ class OpenCall:
         self.born = self.changed = moment
         self.place = -1
         self._facts = History(CallFacts(state="awaiting-input"), moment)
-        self._arguments = History(GrowingText(), moment)
+        self._arguments = History(TextHistory(), moment)
         self._partial = partial
         self._parser: PartialJson | None = None
         self._fed = 0
@@ -89,7 +89,7 @@ class OpenCall:
     def replace_arguments(self, text: str, moment: int) -> None:
         """Put another text in the arguments' place."""
         self.changed = moment
-        better = GrowingText()
+        better = TextHistory()
         better.append(text, moment)
         self._arguments.set(better, moment)
 

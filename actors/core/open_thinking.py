@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from turnwire.actors.core.histories import GrowingText
+from turnwire.actors.core.histories import TextHistory
 from turnwire.messages.events import Json
 from turnwire.messages.ui import ProviderData, ThinkingPart
 
@@ -22,7 +22,7 @@ class _Stretch:
     born: int
     place: int | None
     """How many parts stood before it, if it is not right behind the stretch before."""
-    text: GrowingText = attrs.field(factory=GrowingText)
+    text: TextHistory = attrs.field(factory=TextHistory)
     seals: list[tuple[int, str, Json]] = attrs.field(factory=list[tuple[int, str, Json]])
 
     def at(self, moment: int) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class OpenThinking:
         self.born = self.changed = moment
         self.place = -1
         self.step_id = step_id
-        self.text = GrowingText()
+        self.text = TextHistory()
         self._parts = 0  # how many the message had when the last stretch began
         self._stretches: list[_Stretch] = []
         self._last: dict[str, _Stretch] = {}  # of each step

@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from turnwire.messages.errors import UnreadableRequestError
 from turnwire.messages.events import Json
-from turnwire.messages.json_text import parse_json
+from turnwire.messages.json_text import parse_json, parse_json_or_text
 from turnwire.messages.model_messages.answers import is_stand_in, name_calls
 from turnwire.messages.model_messages.model import ModelMessage, ModelPart
 from turnwire.messages.providers.json_shapes import JsonObject, is_list, is_object
@@ -91,7 +91,7 @@ def settle_results(messages: list[ModelMessage]) -> list[ModelMessage]:
 def _settled(call: ToolCallPart, result: ToolResultPart | None) -> ToolCallPart:
     if result is None:
         return call
-    return attrs.evolve(call, state=result.state, output=_parsed_or_text(result.content))
+    return attrs.evolve(call, state=result.state, output=parse_json_or_text(result.content))
 
 
 def _parsed(text: str) -> Json | UnsetType:
@@ -99,8 +99,3 @@ def _parsed(text: str) -> Json | UnsetType:
         return parse_json(text)
     except ValueError:
         return UNSET
-
-
-def _parsed_or_text(text: str) -> Json:
-    parsed = _parsed(text)
-    return text if parsed is UNSET else parsed

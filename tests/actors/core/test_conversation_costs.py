@@ -11,7 +11,7 @@ import pytest
 from tests.kit.conversations import Stage, args, asks, call, called, say, text, think
 from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
-from turnwire.actors.core.histories import GrowingText
+from turnwire.actors.core.histories import TextHistory
 from turnwire.messages.agui_messages import AguiToolCall, AssistantMessage, ToolMessage
 from turnwire.messages.agui_more import AnyAguiEvent, MessagesSnapshot, StateDelta
 from turnwire.messages.ui import ThinkingPart, UIMessage
@@ -43,9 +43,9 @@ def look(messages: Sequence[UIMessage]) -> None:
 
 GROWING = """
 import tracemalloc
-from turnwire.actors.core.histories import GrowingText
+from turnwire.actors.core.histories import TextHistory
 
-grown = GrowingText()
+grown = TextHistory()
 for number in range(20_000):
     grown.append("word ", number)
     grown.text()  # CPython does it from some dozen times on
@@ -209,7 +209,7 @@ def test_a_text_that_nobody_keeps_is_extended_in_place() -> None:
 
 
 def test_a_text_can_be_read_as_it_was() -> None:
-    grown = GrowingText()
+    grown = TextHistory()
     for number in range(5):
         grown.append(str(number), number * 10)
     assert [grown.at(moment) for moment in (-1, 0, 15, 40, 99)] == ["", "0", "01", "01234", "01234"]
