@@ -7,13 +7,18 @@ from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
 from turnwire.actors.core.gradient import DEFAULT_GRADIENT
 from turnwire.actors.core.item_buffer import BufferInfo
+from turnwire.actors.core.loop import all_of, max_iterations, until_finish_reason
 from turnwire.actors.core.options import TurnOptions
 from turnwire.actors.core.recovery import Recovered, Recovery, resume_turn
 from turnwire.actors.core.restarts import RestartBudget
 from turnwire.actors.core.retry import retry_delay
 from turnwire.actors.core.text import estimate_tokens
+from turnwire.actors.engine import Engine
+from turnwire.actors.engine_options import EngineOptions
+from turnwire.actors.engine_ports import Model, ModelCall, ModelStream, Publish, ThreadStore
 from turnwire.actors.ports import Log, OnEmit, Sink, make_event_id
 from turnwire.actors.supervisor import run_supervised
+from turnwire.actors.tool import Tool, ToolSet, tool
 from turnwire.actors.turn import Turn
 
 __all__ = [
@@ -26,21 +31,34 @@ __all__ = [
     "ConversationCallbacks",
     "ConversationMachine",
     "ConversationOptions",
+    "Engine",
+    "EngineOptions",
     "EveryN",
     "Immediate",
     "Log",
+    "Model",
+    "ModelCall",
+    "ModelStream",
     "OnEmit",
+    "Publish",
     "Punctuation",
     "Recovered",
     "Recovery",
     "RestartBudget",
     "Sink",
+    "ThreadStore",
+    "Tool",
+    "ToolSet",
     "Turn",
     "TurnOptions",
     "WordBoundary",
+    "all_of",
     "estimate_tokens",
     "make_event_id",
+    "max_iterations",
     "resume_turn",
     "retry_delay",
     "run_supervised",
+    "tool",
+    "until_finish_reason",
 ]

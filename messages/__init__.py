@@ -31,6 +31,7 @@ from turnwire.messages.outputs import (
     TurnEvent,
     TurnStarted,
 )
+from turnwire.messages.runs import Answer, ApprovalAnswer, PendingCall, RunInput, RunOutcome, ToolAnswer, ToolSpec
 from turnwire.messages.ui import (
     Approval,
     MediaPart,
@@ -53,8 +54,10 @@ from turnwire.messages.ui_codec import (
 )
 
 __all__ = [
+    "Answer",
     "AnyAguiEvent",
     "Approval",
+    "ApprovalAnswer",
     "ApprovalAnsweredError",
     "ClosedError",
     "Content",
@@ -64,12 +67,15 @@ __all__ = [
     "Message",
     "Output",
     "Part",
+    "PendingCall",
     "ProcessorResult",
     "ProtocolError",
     "Response",
     "ResponseItem",
     "RetryExhaustedError",
     "RunFailedError",
+    "RunInput",
+    "RunOutcome",
     "SavedConversation",
     "StreamEvent",
     "StreamMessage",
@@ -77,9 +83,11 @@ __all__ = [
     "Thinking",
     "ThinkingPart",
     "TooManyTurnsError",
+    "ToolAnswer",
     "ToolCall",
     "ToolCallPart",
     "ToolResultPart",
+    "ToolSpec",
     "TurnComplete",
     "TurnError",
     "TurnEvent",

@@ -2,6 +2,7 @@
 
 from turnwire.actors import Conversation, ConversationCallbacks, ConversationOptions, Turn, TurnOptions
 from turnwire.runtime.conversations import open_conversation
+from turnwire.runtime.engines import HostedEngine, open_engine
 from turnwire.runtime.host import Runtime, open_runtime, wall_clock
 from turnwire.runtime.hosting import AnyTurn, Bridge, Hosted, open_bridge, open_hosted
 from turnwire.runtime.logs.memory import MemoryLog
@@ -13,12 +14,17 @@ __all__ = [
     "ConversationCallbacks",
     "ConversationOptions",
     "Hosted",
+    "HostedEngine",
+    "Hosted",
     "MemoryLog",
     "Runtime",
     "Turn",
     "TurnOptions",
     "open_bridge",
+    "open_bridge",
     "open_conversation",
+    "open_hosted",
+    "open_engine",
     "open_hosted",
     "open_runtime",
     "wall_clock",

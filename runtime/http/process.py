@@ -80,6 +80,29 @@ async def open_service(
 
     `models`, by name, and `tools` are the host's own; without models those of the settings are used.
     """
+    async with open_parts(settings, models=models, tools=tools, authoriser=authoriser) as service:
+        http = settings.http
+        server = HttpServer(make_app(service), host=http.host, port=http.port, grace=http.grace)
+        async with trio.open_nursery() as nursery:
+            urls = await nursery.start(server.run, name="http")
+            if service.worker is not None:
+                nursery.start_soon(service.worker.run, name="worker")
+            running = RunningService(service, tuple(urls), server)
+            try:
+                yield running
+            finally:
+                running.stop()
+
+
+@asynccontextmanager
+async def open_parts(
+    settings: Settings,
+    *,
+    models: Mapping[str, Model] | None = None,
+    tools: ToolSet | Iterable[Tool | ToolFunction] = (),
+    authoriser: Authoriser | None = None,
+) -> AsyncGenerator[Service, None]:
+    """Have everything of a service but its listening and its working, which are up to whoever opens it."""
     async with (
         open_backend(settings) as backend,
         open_agent(settings.model, backend.threads, models=models, tools=tools) as agent,
@@ -104,26 +127,23 @@ async def open_service(
         service.registry.register(RuntimeCollector(runtime))
         if worker is not None:
             service.registry.register(WorkerCollector(worker))
-        http = settings.http
-        server = HttpServer(make_app(service), host=http.host, port=http.port, grace=http.grace)
-        async with trio.open_nursery() as nursery:
-            urls = await nursery.start(server.run, name="http")
-            if worker is not None:
-                nursery.start_soon(worker.run, name="worker")
-            running = RunningService(service, tuple(urls), server)
-            try:
-                yield running
-            finally:
-                running.stop()
+        yield service
 
 
-async def run_service(settings: Settings, on_up: Callable[[tuple[str, ...]], object] = lambda _urls: None) -> None:
+async def run_service(
+    settings: Settings,
+    on_up: Callable[[tuple[str, ...]], object] = lambda _urls: None,
+    *,
+    models: Mapping[str, Model] | None = None,
+    tools: ToolSet | Iterable[Tool | ToolFunction] = (),
+    authoriser: Authoriser | None = None,
+) -> None:
     """Be a service until SIGTERM or SIGINT; a second one does not wait for requests and turns to end.
 
-    `on_up` is told the addresses when it answers there.
+    `on_up` is told the addresses when it answers there. The rest is as `open_service` takes it.
     """
     async with trio.open_nursery() as nursery:
-        async with open_service(settings) as running:
+        async with open_service(settings, models=models, tools=tools, authoriser=authoriser) as running:
             stopped = await nursery.start(_stop_at_signals, running, name="signals")
             log.info("serving", urls=list(running.urls))
             on_up(running.urls)
