@@ -17,7 +17,7 @@ COMMAND_BYTES = 41  # what each command costs beside its own bytes
 class Kept:
     """Acknowledged entries of one log under consecutive ids, as the commands that would append them again."""
 
-    __slots__ = ("at", "commands", "id", "key", "size")
+    __slots__ = ("at", "commands", "id", "is_forgotten", "key", "size")
 
     def __init__(self, key: str, first: EntryId, commands: Sequence[bytes], *, at: float) -> None:
         self.key = key
@@ -25,6 +25,7 @@ class Kept:
         """Of the first of them."""
         self.commands = commands
         self.at = at
+        self.is_forgotten = False
         self.size = RECORD_BYTES + COMMAND_BYTES * len(commands) + sum(map(len, commands))
 
     @property
@@ -65,6 +66,8 @@ class KeptTail:
         everything, oldest_at = self._all, now - self._seconds
         while everything and (everything[0].at < oldest_at or self.bytes > self._most_bytes):
             kept = everything.popleft()
+            if kept.is_forgotten:
+                continue
             self.bytes -= kept.size
             tail = self._tails[kept.key]
             tail.popleft()
@@ -77,6 +80,14 @@ class KeptTail:
             if key not in self._tails and self._dropped.get(key, (None, None))[1] == at:
                 del self._dropped[key]
 
+    def forget(self, key: str) -> None:
+        """Let go of all of one log: it is not ours to put back."""
+        for kept in self._tails.pop(key, ()):
+            self.bytes -= kept.size
+            kept.is_forgotten = True
+            kept.commands = ()
+        self._dropped.pop(key, None)
+
     def tails(self) -> Iterator[tuple[str, tuple[Kept, ...]]]:
         """Give the kept end of each log, oldest entry first."""
         for key, tail in self._tails.items():
@@ -85,6 +96,11 @@ class KeptTail:
     def keeps(self, key: str) -> bool:
         """Is anything of this log kept?"""
         return key in self._tails
+
+    def newest(self, key: str) -> EntryId | None:
+        """Give the last entry of a log that is kept."""
+        tail = self._tails.get(key)
+        return tail[-1].last if tail else None
 
     def dropped(self, key: str) -> EntryId | None:
         """Give the newest entry of a log that is no longer kept, if later ones are or it is not old enough."""

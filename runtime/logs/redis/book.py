@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from math import inf
 
 from turnwire.actors.core.kept_tail import KeptTail
-from turnwire.messages.entries import EntryId
+from turnwire.messages.entries import START, EntryId
 from turnwire.runtime.logs.counts import LogCounts
 from turnwire.runtime.logs.redis.lane import pack
 from turnwire.runtime.logs.redis.options import RedisLogOptions
@@ -27,10 +27,12 @@ class Book:
         self.heard_at = -inf
         """When the last round was begun that the server saw through."""
         self._ended: set[str] = set()  # logs of both kinds that are to expire, as long as anything of them is kept
-        self._most_ended = self._most_owned = 2 * FORGET_BEYOND
+        self._most_ended = self._most_owned = self._most_based = 2 * FORGET_BEYOND
         self._token = os.urandom(16).hex()
         self._claims = 0
-        self._unanswered: dict[str, str] = {}
+        self._unanswered: dict[str, tuple[str, EntryId]] = {}
+        self._bases: dict[str, EntryId] = {}
+        self._disowned: dict[str, int] = {}
         self._epochs: dict[str, int] = {}
 
     def new_token(self) -> str:
@@ -38,15 +40,41 @@ class Book:
         self._claims += 1
         return f"{self._token}:{self._claims}"
 
-    def claim(self, key: str) -> str:
-        """Make the name of a fence that is about to be put up to claim a turn. It is remembered until the answer."""
-        self._unanswered[key] = token = self.new_token()
+    def claim(self, key: str, base: EntryId) -> str:
+        """Make the name of a fence that is about to be put up to claim a turn. It is remembered until the answer.
+
+        `base` is the last thing in the turn's log: what its next owner builds upon.
+        """
+        token = self.new_token()
+        self._unanswered[key] = token, base
         return token
 
-    def settle_claim(self, key: str, fence: str | None = None) -> bool:
-        """Forget a claim. True if this fence is the one that it put up: then it had come through after all."""
-        token = self._unanswered.pop(key, None)
-        return token is not None and token == fence
+    def settle_claim(self, key: str, fence: str | None) -> bool:
+        """Forget a claim. True if this fence is the one that it put up: then the turn is built upon what was there."""
+        token, base = self._unanswered.pop(key, ("", START))
+        if not token or token != fence:
+            return False
+        if base != self.outputs.newest(key):  # else its owner was us, and it is built upon the same as then
+            self._bases[key] = base
+            if len(self._bases) > self._most_based:
+                self._bases = {key: base for key, base in self._bases.items() if self.outputs.keeps(key)}
+                self._most_based = 2 * max(FORGET_BEYOND, len(self._bases))
+        return True
+
+    def base(self, key: str) -> EntryId:
+        """Give the last thing that was in a turn's log when we claimed it; the start, if there was nothing."""
+        return self._bases.get(key, START)
+
+    def disown(self, key: str, epoch: int) -> None:
+        """Give a turn up: nothing of it is put back, and nothing more is written under this epoch."""
+        self.outputs.forget(key)
+        self._disowned[key] = epoch
+        if len(self._disowned) > FORGET_BEYOND:
+            del self._disowned[next(iter(self._disowned))]
+
+    def is_disowned(self, key: str, epoch: int) -> bool:
+        """Did we give the turn up?"""
+        return self._disowned.get(key, 0) >= epoch
 
     def is_ours(self, fence: str | None) -> bool:
         """Did we put this fence up?"""
@@ -59,6 +87,7 @@ class Book:
     def own(self, key: str, epoch: int, token: str | None, *, now: float) -> None:
         """Note that a turn is ours. The fence is kept with the rest if it was put up just now."""
         self._epochs[key] = max(epoch, self._epochs.get(key, 0))
+        self._disowned.pop(key, None)
         if token is not None:
             self.outputs.add(key, EntryId(epoch, 0), (pack(add_fence(key, epoch, token)),), now=now)
         if len(self._epochs) > self._most_owned:

@@ -4,6 +4,10 @@ A killed server loses the end of what it had been told. So of each log that was 
 be looked for: if it is there, all is well. If not, the entries that are missing are appended again: outputs under the
 same ids, the fence of their epoch first, since with it the claim on the turn was lost too; raw events under new ids,
 because other producers may have written meanwhile (whoever folds them drops what comes twice).
+
+A turn that had an owner before us may have lost what that one wrote, and we relied upon when we told only the rest. Put
+back, our entries would bar the way for the other's. So nothing of it is put back, and we give the turn up: its next
+owner, who may be us, finds out anew what readers are owed.
 """
 
 from collections.abc import Sequence
@@ -11,7 +15,7 @@ from collections.abc import Sequence
 from redis.exceptions import ResponseError
 
 from turnwire.actors.core.kept_tail import Kept, KeptTail
-from turnwire.messages.entries import EntryId
+from turnwire.messages.entries import START, EntryId
 from turnwire.messages.errors import LogUnavailableError
 from turnwire.runtime.logs.redis.book import Book
 from turnwire.runtime.logs.redis.lane import Command, Lane, Reply, together
@@ -91,6 +95,10 @@ def _report_gone(lane: Lane, book: Book, gone: dict[str, EntryId]) -> None:
 
 def _heal_outputs(lane: Lane, book: Book, key: str, tail: tuple[Kept, ...]) -> None:
     epoch = tail[-1].id.major
+    if _has_lost_its_base(lane, book, key):
+        log.warning("what a former owner wrote is lost; the turn is left to its next owner", key=key, epoch=epoch)
+        book.disown(key, epoch)
+        return
     older = [command for kept in tail if kept.id.major < epoch for command in kept.commands]
     _report_hole(lane, book, key, book.outputs.dropped(key))
     healed = _put_back(lane, [*older, add_fence(key, epoch, book.new_token())], but=1)
@@ -126,6 +134,12 @@ def _report_hole(lane: Lane, book: Book, key: str, before: EntryId | None) -> No
     if before is not None and not lane.ask([look_up(key, before)])[0]:
         book.counts.lost += 1
         log.error("entries lost for good", key=key, up_to=str(before))
+
+
+def _has_lost_its_base(lane: Lane, book: Book, key: str) -> bool:
+    """Is the last thing gone that was in the log when we claimed it, and that another had written?"""
+    base = book.base(key)
+    return base > START and not _looked_at(lane.ask([look_up(key, base)])[0])
 
 
 def _heal_raw(lane: Lane, book: Book, key: str, tail: tuple[Kept, ...]) -> None:

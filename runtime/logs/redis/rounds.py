@@ -82,7 +82,7 @@ def expire_ended(lane: Lane, book: Book) -> None:
 def _claim(lane: Lane, book: Book, claims: list[Claim], now: float) -> None:
     if not claims:
         return
-    new: list[Claim] = []
+    new: dict[Claim, str] = {}
     for claim, reply in zip(claims, lane.ask([("XINFO", "STREAM", claim.key) for claim in claims]), strict=True):
         if (last := last_id(reply)) is None:
             claim.refuse(LogUnavailableError(f"turn {claim.turn_id}: Redis refused to tell its last id: {reply}"))
@@ -92,11 +92,10 @@ def _claim(lane: Lane, book: Book, claims: list[Claim], now: float) -> None:
             _own(book, claim, fence, now)  # an earlier try had landed, and nobody came after it
         else:
             claim.epoch += 1
-            new.append(claim)
-    tokens = [book.claim(claim.key) for claim in new]
-    fences = [add_fence(claim.key, claim.epoch, token) for claim, token in zip(new, tokens, strict=True)]
-    for claim, token, reply in zip(new, tokens, lane.ask(fences) if fences else (), strict=True):
-        book.settle_claim(claim.key)
+            new[claim] = book.claim(claim.key, last)
+    fences = [add_fence(claim.key, claim.epoch, token) for claim, token in new.items()]
+    for (claim, token), reply in zip(new.items(), lane.ask(fences) if fences else (), strict=True):
+        book.settle_claim(claim.key, token if refusal(reply) is None else None)
         if is_stale_id(reply):
             book.counts.fenced += 1
             claim.refuse(FencedError(f"turn {claim.turn_id}: another claim came first"))
@@ -114,7 +113,12 @@ def _own(book: Book, claim: Claim, token: str | None, now: float) -> None:
 
 def _fence(lane: Lane, book: Book, appends: list[Append], now: float) -> None:
     """Make sure of each turn that writes under an epoch for which we have not seen a fence."""
-    new = {(it.key, it.first.major): it for it in appends if not book.owns(it.key, it.first.major)}
+    for append in appends:
+        if book.is_disowned(append.key, append.first.major):
+            book.counts.fenced += 1
+            append.refuse(_fenced(append))
+    unsure = [append for append in appends if not append.is_settled]
+    new = {(it.key, it.first.major): it for it in unsure if not book.owns(it.key, it.first.major)}
     if not new:
         return
     tokens = {place: book.new_token() for place in new}

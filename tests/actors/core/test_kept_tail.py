@@ -47,6 +47,24 @@ def test_what_had_to_go_early_is_still_known_by_its_id() -> None:
     assert list(tail.gone()) == []
 
 
+def test_a_log_that_is_forgotten_can_be_begun_anew() -> None:
+    """Nothing of what was kept before comes back, and the others are as they were."""
+    tail = KeptTail(seconds=10, most_bytes=10**9)
+    for minor, key in enumerate("aba", 1):
+        tail.add(key, EntryId(1, minor), (b"v",), now=0.0)
+    assert tail.newest("a") == EntryId(1, 3)
+    before = tail.bytes
+    tail.forget("a")
+    assert (tail.keeps("a"), tail.newest("a"), tail.bytes) == (False, None, before // 3)
+    tail.add("a", EntryId(1, 1), (b"v", b"w"), now=5.0)
+    assert tail.newest("a") == EntryId(1, 2)
+    tail.trim(now=12.0)
+    assert (minors(tail, "a"), minors(tail, "b")) == ([1], [])
+    assert tail.dropped("a") is None
+    tail.trim(now=99.0)
+    assert (len(tail), tail.bytes) == (0, 0)
+
+
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 500), st.floats(0, 3))),
     st.floats(0.1, 20),

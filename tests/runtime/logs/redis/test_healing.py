@@ -236,3 +236,69 @@ async def test_a_raw_reader_goes_on_where_the_log_now_ends(own_server: RedisServ
 def test_ids_are_ordered_as_redis_orders_them() -> None:
     """By the number before the dash, then by the one after it; not as text."""
     assert EntryId.parse("2-0") > EntryId.parse("1-10") > EntryId.parse("1-9") > EntryId.parse("0-1")
+
+
+async def test_a_turn_that_lost_what_its_former_owner_wrote_is_given_up(own_server: RedisServer) -> None:
+    """What we wrote tells only the rest: put back, it would hide the loss, and bar the way for the other's entries."""
+    past = TimeMachine(own_server)
+    async with (
+        open_redis_log(own_server.url, options=OPTIONS) as former,
+        open_redis_log(own_server.url, options=OPTIONS) as owner,
+    ):
+        past.remember()
+        assert await former.claim("t") == 1
+        await append(former, envelope(start(), 1))
+        await append(former, envelope(text("a", item="done"), 2))
+        assert await owner.claim("t") == 2
+        await append(owner, envelope(text("b"), 1, epoch=2))
+        await past.go_back()
+        with pytest.raises(FencedError):
+            await append(owner, envelope(text("c"), 2, epoch=2))
+        await append(former, envelope(start("other"), 1))  # any append: it heals first
+        assert ids(await owner.read("t")) == ["1-1", "1-2"]
+        with pytest.raises(FencedError):
+            await append(owner, envelope(text("c"), 2, epoch=2))
+        assert await owner.claim("t") == 2  # anew, and built upon what is there
+        await append(owner, envelope(text("c"), 1, epoch=2))
+        assert ids(await owner.read("t")) == ["1-1", "1-2", "2-1"]
+
+
+async def test_a_turn_that_lost_only_what_we_wrote_is_healed_though_it_had_an_owner_before(
+    own_server: RedisServer,
+) -> None:
+    """Also when that was ourselves, and all of it is gone: then all of it is put back."""
+    past = TimeMachine(own_server)
+    async with (
+        open_redis_log(own_server.url, options=OPTIONS) as former,
+        open_redis_log(own_server.url, options=OPTIONS) as owner,
+    ):
+        await former.claim("t")
+        await append(former, envelope(start(), 1))
+        past.remember()
+        assert await owner.claim("t") == 2
+        await append(owner, envelope(text("b"), 1, epoch=2))
+        assert await owner.claim("t") == 3
+        await append(owner, envelope(text("c"), 1, epoch=3))
+        await past.go_back()
+        await append(owner, envelope(text("d"), 2, epoch=3))
+        assert ids(await owner.read("t")) == ["1-1", "2-1", "3-1", "3-2"]
+
+
+async def test_an_owner_that_claimed_its_turn_again_still_knows_what_it_was_built_upon(own_server: RedisServer) -> None:
+    """Its own entries in between are no excuse for what is missing before them."""
+    past = TimeMachine(own_server)
+    async with open_redis_log(own_server.url, options=OPTIONS) as owner:
+        past.remember()
+        async with open_redis_log(own_server.url, options=OPTIONS) as former:
+            await former.claim("t")
+            await append(former, envelope(start(), 1))
+        for epoch in (2, 3):
+            assert await owner.claim("t") == epoch
+            await append(owner, envelope(text(str(epoch)), 1, epoch=epoch))
+        await past.go_back()
+        with pytest.raises(FencedError):
+            await append(owner, envelope(text("d"), 2, epoch=3))
+        assert await owner.read("t") == ()
+        assert await owner.claim("t") == 1
+        await append(owner, envelope(start(), 1))
+        assert ids(await owner.read("t")) == ["1-1"]
