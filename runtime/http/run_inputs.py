@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import attrs
 
+from turnwire.actors.tool import Tool
 from turnwire.messages.agui_messages import AguiMessage
 from turnwire.messages.agui_messages_codec import AGUI_MESSAGE
 from turnwire.messages.agui_ui import ui_messages_of
@@ -28,8 +29,20 @@ def _structure_answer(value: Any, path: str, event: str | None) -> Answer:
     return _TOOL_ANSWER.structure(value, path, event)
 
 
+_TOOL_SPEC = Shape(ToolSpec)
+
+
+def _structure_tool(value: Any, path: str, event: str | None) -> ToolSpec:
+    spec = _TOOL_SPEC.structure(value, path, event)
+    try:
+        Tool.client(spec.name, spec.description, spec.parameters)
+    except ValueError as exc:
+        raise InvalidEventError(str(exc), path=path) from None
+    return spec
+
+
 _ANSWERS: Final[Nested] = each((_structure_answer, str))
-_TOOLS: Final[Nested] = each(Shape(ToolSpec).nested)
+_TOOLS: Final[Nested] = each((_structure_tool, _TOOL_SPEC.unstructure))
 
 
 @attrs.frozen(kw_only=True)

@@ -66,7 +66,11 @@ _APPROVAL = {
 TOOL_SPEC: dict[str, Any] = {
     "type": "object",
     "required": ["name"],
-    "properties": {"name": _TEXT, "description": {"type": "string"}, "parameters": {"type": "object"}},
+    "properties": {
+        "name": {"type": "string", "pattern": "^[a-zA-Z0-9_-]{1,64}$"},
+        "description": {"type": "string"},
+        "parameters": {"type": "object"},
+    },
 }
 ANSWERS: dict[str, Any] = {"type": "array", "items": {"oneOf": [_TOOL_ANSWER, _APPROVAL]}}
 _TURN: dict[str, Any] = {
