@@ -74,7 +74,10 @@ def test_the_wheel_holds_turnwire_and_no_bare_names(tmp_path: Path) -> None:
     """Installing `messages` or `runtime` would collide with modules of the applications that host us."""
     source = tmp_path / "source"  # a copy: building leaves its traces where it works
     shutil.copytree(
-        ROOT, source, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", "*cache*", "*.egg-info")
+        ROOT,
+        source,
+        symlinks=True,
+        ignore=shutil.ignore_patterns(".git", ".venv", "*cache*", "*.egg-info", ".hypothesis", "node_modules"),
     )
     code = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
     command = [sys.executable, "-c", code, str(tmp_path)]
@@ -85,6 +88,9 @@ def test_the_wheel_holds_turnwire_and_no_bare_names(tmp_path: Path) -> None:
     for package in packages_on_disk():
         assert f"{package.replace('.', '/')}/__init__.py" in names
     assert "turnwire/runtime/demo_stream.jsonl" in names
+    page = {f"turnwire/runtime/http/page/{file.name}" for file in (ROOT / "runtime" / "http" / "page").iterdir()}
+    assert len(page) > 5
+    assert page <= set(names)
     assert {f"turnwire/{folder}/py.typed" for folder in FOLDERS} <= set(names)
     assert not any(name.startswith("turnwire/__init__") for name in names)
 
