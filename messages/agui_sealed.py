@@ -8,12 +8,15 @@ from typing import Any, Final
 
 from turnwire.messages.agui import AguiEvent
 from turnwire.messages.dialects import agui_words as words
+from turnwire.messages.events import Json
 from turnwire.messages.json_text import parse_json_or_none
 from turnwire.messages.providers.json_shapes import is_object, list_at, text_at
 from turnwire.messages.ui import ProviderData
 
 STEP_DATA: Final = "providerData"
 """Under this name a step of thinking has its provider's data, beside its signature."""
+ENCRYPTED: Final = "encryptedValue"
+"""Under this name AG-UI 1.0 carries what a provider has sealed."""
 
 
 def sealed_data(event: AguiEvent) -> ProviderData | None:
@@ -41,5 +44,17 @@ def opened_value(holder: ProviderData) -> ProviderData | None:
     >>> opened_value({"encryptedValue": '{"format":"f"}'}), opened_value({"encryptedValue": "c2VjcmV0"})
     ({'format': 'f'}, None)
     """
-    data = parse_json_or_none(text_at(holder, "encryptedValue"))
+    data = parse_json_or_none(text_at(holder, ENCRYPTED))
     return data if is_object(data) and text_at(data, "format") else None
+
+
+def kept_value(value: str) -> ProviderData:
+    """Give what a part keeps of such a value: ours as it was before AG-UI 1.0 had to carry it, others' as they are."""
+    shut = {ENCRYPTED: value}
+    return opened_value(shut) or shut
+
+
+def step_seal(value: str) -> tuple[str, Json]:
+    """Give the same for a step of thinking: under which name, and what."""
+    data = kept_value(value)
+    return (ENCRYPTED, value) if ENCRYPTED in data else (STEP_DATA, data)

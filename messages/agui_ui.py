@@ -21,6 +21,7 @@ from turnwire.messages.agui_messages import (
     ToolMessage,
 )
 from turnwire.messages.agui_messages_codec import CONTENT
+from turnwire.messages.agui_sealed import kept_value, step_seal
 from turnwire.messages.json_text import dump_json, parse_json, parse_json_or_text
 from turnwire.messages.ui import (
     MediaPart,
@@ -99,18 +100,21 @@ def _spoken(message: SpokenMessage) -> _Made:
 def _add(made: _Made, message: AssistantMessage | ToolMessage | ReasoningMessage, *, classic: bool) -> None:
     match message:
         case ReasoningMessage():
-            step = {"stepId": message.id, "content": message.content, "encryptedValue": message.encrypted_value}
-            sealed: ProviderData | None = {"steps": [step]} if message.encrypted_value is not None else None
+            sealed: ProviderData | None = None
+            if message.encrypted_value is not None:
+                name, value = step_seal(message.encrypted_value)
+                sealed = {"steps": [{"stepId": message.id, "content": message.content, name: value}]}
             made.parts.append(ThinkingPart(content=message.content, provider_data=sealed))
         case AssistantMessage():
             if not any(isinstance(part, TextPart | ToolCallPart) for part in made.parts):
                 made.message = attrs.evolve(made.message, id=message.id)  # not the id of the thinking before it
             if message.content:
-                made.parts.append(TextPart(content=message.content))
+                made.parts.append(TextPart(content=message.content, provider_data=_sealed(message.encrypted_value)))
+            else:
+                made.keep(message)
             for call in message.tool_calls:
                 made.calls[call.id] = len(made.parts)
                 made.parts.append(_call(call))
-            made.keep(message)
         case ToolMessage():
             text = content_text(message.content)
             state: ToolResultState = "error" if message.error is not None else "complete"
@@ -144,4 +148,4 @@ def _call(call: AguiToolCall) -> ToolCallPart:
 
 
 def _sealed(value: str | None) -> ProviderData | None:
-    return None if value is None else {"encryptedValue": value}
+    return None if value is None else kept_value(value)

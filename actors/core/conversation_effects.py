@@ -18,7 +18,7 @@ from turnwire.actors.core.settled_message import AnyMessage
 from turnwire.messages import agui, agui_more
 from turnwire.messages.agui_custom import ApprovalRequested, ToolInputAvailable, read_custom
 from turnwire.messages.agui_more import AnyAguiEvent
-from turnwire.messages.agui_sealed import STEP_DATA, sealed_data
+from turnwire.messages.agui_sealed import STEP_DATA, kept_value, sealed_data, step_seal
 from turnwire.messages.agui_ui import content_text, ui_messages_of
 from turnwire.messages.errors import RunFailedError
 from turnwire.messages.json_patch import apply_patch
@@ -108,20 +108,29 @@ def _on_step(scope: ConversationScope, event: agui.StepFinished) -> None:
         scope.thinking.seal(event.step_id, STEP_DATA, data, message)
 
 
+def _on_thought_start(scope: ConversationScope, event: agui_more.ReasoningMessageStart) -> None:
+    scope.thinking.announce(event.message_id)
+
+
 def _on_thought(scope: ConversationScope, event: agui_more.ReasoningMessageContent) -> None:
     scope.thinking.add(event.message_id, event.delta, scope.messages.open or scope.begin_message(event))
 
 
 def _on_encrypted(scope: ConversationScope, event: agui_more.ReasoningEncryptedValue) -> None:
-    message = scope.messages.open
-    if event.subtype == "tool-call" and scope.desk.keep(event.entity_id, {"encryptedValue": event.encrypted_value}):
+    name, message = event.entity_id, scope.messages.open
+    if event.subtype == "tool-call":
+        if scope.desk.keep(name, kept_value(event.encrypted_value)):
+            return
+    elif scope.thinking.knows(name):
+        scope.thinking.seal(name, *step_seal(event.encrypted_value), message or scope.begin_message(event))
+        return
+    elif scope.text.knows(name):
+        scope.text.keep(name, kept_value(event.encrypted_value), message or scope.begin_message(event))
         return
     if message is None:
-        scope.sealed[event.entity_id] = event.encrypted_value  # for the message that may yet come
-    elif event.subtype == "message" and scope.thinking.knows(event.entity_id):
-        scope.thinking.seal(event.entity_id, "encryptedValue", event.encrypted_value, message)
-    elif message.kept(event.entity_id) != event.encrypted_value:
-        message.keep(event.entity_id, event.encrypted_value, scope.messages.tick())
+        scope.sealed[name] = event.encrypted_value  # for the message that may yet come
+    elif message.kept(name) != event.encrypted_value:
+        message.keep(name, event.encrypted_value, scope.messages.tick())
         scope.messages.touch(message)
         scope.notices.changed = True
 
@@ -208,6 +217,7 @@ _EFFECTS: Mapping[type, Callable[[ConversationScope, Any], None]] = {
     agui.ToolCallEnd: _on_call_end,
     agui_more.ToolCallResult: _on_call_result,
     agui.StepFinished: _on_step,
+    agui_more.ReasoningMessageStart: _on_thought_start,
     agui_more.ReasoningMessageContent: _on_thought,
     agui_more.ReasoningEncryptedValue: _on_encrypted,
     agui_more.TextMessageChunk: _on_chunk,
@@ -225,7 +235,6 @@ _EFFECTS: Mapping[type, Callable[[ConversationScope, Any], None]] = {
             agui.RunStarted,
             agui.StepStarted,
             agui_more.ReasoningStart,
-            agui_more.ReasoningMessageStart,
             agui_more.ReasoningMessageEnd,
             agui_more.ReasoningEnd,
             agui_more.ActivitySnapshot,

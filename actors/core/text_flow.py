@@ -47,6 +47,7 @@ class TextFlow:
         "_messages",
         "_notices",
         "_part",
+        "_segments",
         "_strategy",
         "_waiting",
         "texts",
@@ -70,6 +71,7 @@ class TextFlow:
         """Let go of the segment: its message is gone."""
         self._message_id: str | None = None
         self._part: OpenText | None = None
+        self._segments: dict[str, OpenText] = {}  # the last one of each block
         self._waiting: list[str] = []
 
     def begin(self, message_id: str) -> None:
@@ -104,12 +106,20 @@ class TextFlow:
             self._waiting.clear()
             self._show(piece, message)
 
+    def knows(self, message_id: str) -> bool:
+        """Has a block of this id begun in this stream?"""
+        return message_id == self._message_id or message_id in self._segments
+
     def keep(self, message_id: str, data: ProviderData, message: OpenMessage) -> None:
         """Keep what the provider wants back with the segment of this id, which need not have any text."""
-        if self._part is None and self._message_id in (None, message_id):
-            self._show("", message)
-        part = self._part
-        if part is not None and self._message_id in (None, message_id) and not part.keeps(data):
+        part = self._part if message_id == self._message_id else self._segments.get(message_id)
+        if part is None:
+            if self._message_id not in (None, message_id):
+                return  # the end of a block that never began
+            self._message_id = message_id
+            self.flush()
+            part = self._part or self._show("", message)
+        if not part.keeps(data):
             moment = self._messages.tick()
             message.touch(part, moment)
             part.keep(data, moment)
@@ -134,11 +144,11 @@ class TextFlow:
         if shown:
             self._show(shown, message)
 
-    def _show(self, piece: str, message: OpenMessage) -> None:
+    def _show(self, piece: str, message: OpenMessage) -> OpenText:
         moment = self._messages.tick()
         part = self._part
         if part is None:
-            self._part = part = OpenText(moment)
+            self._part = self._segments[self._message_id or ""] = part = OpenText(moment)
             message.append(part, moment)
         else:
             message.touch(part, moment)
@@ -148,3 +158,4 @@ class TextFlow:
         told = self._notices.callbacks.on_text_update
         if told is not None:
             self._notices.add(told, message.id, part.text.text)
+        return part

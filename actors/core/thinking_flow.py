@@ -15,7 +15,17 @@ from turnwire.messages.events import Json
 class ThinkingFlow:
     """What one stream has thought."""
 
-    __slots__ = ("_halves", "_last_step", "_messages", "_notices", "_parts", "_per_step", "_text", "thoughts")
+    __slots__ = (
+        "_announced",
+        "_halves",
+        "_last_step",
+        "_messages",
+        "_notices",
+        "_parts",
+        "_per_step",
+        "_text",
+        "thoughts",
+    )
 
     def __init__(self, messages: MessageList, notices: Notices, text: TextFlow, *, per_step: bool) -> None:
         self._messages = messages
@@ -30,6 +40,7 @@ class ThinkingFlow:
         """All thinking of the stream, in order."""
         self._halves = Halves()
         self._last_step = ""
+        self._announced: set[str] = set()
         self.forget()
 
     def forget(self) -> None:
@@ -68,10 +79,14 @@ class ThinkingFlow:
             part.append(step_id, "", self._messages.moment, len(message.parts))
         part.seal(step_id, name, value, self._messages.moment)
 
+    def announce(self, step_id: str) -> None:
+        """Take note of a step that begins, and may have nothing to show but a seal."""
+        self._announced.add(step_id)
+
     def knows(self, step_id: str) -> bool:
-        """Has this step thought in this stream?"""
+        """Has this step begun, or thought, in this stream?"""
         part = self._parts.get(step_id if self._per_step else "")
-        return part is not None and part.knows(step_id)
+        return step_id in self._announced or (part is not None and part.knows(step_id))
 
     def _part_of(self, step_id: str, message: OpenMessage) -> OpenThinking:
         """Find the part that is to change, or add it; either is a change of the message."""

@@ -13,7 +13,12 @@ from turnwire.messages.agui import (
     ToolCallEnd,
     ToolCallStart,
 )
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui_more import (
+    AnyAguiEvent,
+    ReasoningEncryptedValue,
+    ReasoningMessageContent,
+    ReasoningMessageStart,
+)
 from turnwire.messages.dialects.agui_words import ANNOTATIONS, ORIGIN, PROVIDER_DATA
 from turnwire.messages.ui import Part, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 
@@ -95,3 +100,59 @@ def test_text_that_waits_is_shown_before_a_later_step() -> None:
     assert isinstance(thinking, ThinkingPart)
     assert thinking.provider_data is not None
     assert [step.get("at") for step in thinking.provider_data["steps"]] == [None, None, 2, 2]
+
+
+OURS = '{"format":"f","block":{"x":1}}'
+
+
+def value(entity_id: str, text: str = OURS) -> ReasoningEncryptedValue:
+    return ReasoningEncryptedValue(subtype="message", entity_id=entity_id, encrypted_value=text)
+
+
+def test_the_end_of_a_text_that_others_came_behind_still_finds_it() -> None:
+    """Blocks may interleave."""
+    parts = shown(
+        TextMessageContent(message_id="m", delta="Hi"),
+        TextMessageContent(message_id="n", delta="Ho"),
+        TextMessageEnd(message_id="m", metadata={PROVIDER_DATA: SEAL}),
+        TextMessageContent(message_id="n", delta="!"),
+    )
+    assert parts == (TextPart(content="Hi", provider_data=SEAL), TextPart(content="Ho!"))
+
+
+def test_our_data_is_the_same_whichever_dialect_carried_it() -> None:
+    """AG-UI 1.0 has an event for sealed values: of a text, of a thought, of a thought or a text that shows nothing."""
+    parts = shown(
+        ReasoningMessageStart(message_id="r"),
+        value("r"),
+        ReasoningMessageStart(message_id="s"),
+        ReasoningMessageContent(message_id="s", delta="Hm"),
+        value("s"),
+        TextMessageStart(message_id="m"),
+        TextMessageContent(message_id="m", delta="Hi"),
+        value("m"),
+        TextMessageEnd(message_id="m", metadata={ANNOTATIONS: [1]}),
+        TextMessageStart(message_id="n"),
+        value("n"),
+        TextMessageEnd(message_id="n"),
+    )
+    steps = [
+        {"stepId": "r", "content": "", "providerData": SEAL},
+        {"stepId": "s", "content": "Hm", "providerData": SEAL},
+    ]
+    assert parts == (
+        ThinkingPart(content="Hm", provider_data={"steps": steps}),
+        TextPart(content="Hi", provider_data={**SEAL, "annotations": [1]}),
+        TextPart(content="", provider_data=SEAL),
+    )
+
+
+def test_a_value_that_somebody_else_sealed_stays_shut() -> None:
+    text, thinking = shown(
+        TextMessageContent(message_id="m", delta="Hi"),
+        value("m", "c2VjcmV0"),
+        ReasoningMessageStart(message_id="r"),
+        value("r", "c2VjcmV0"),
+    )
+    assert text.provider_data == {"encryptedValue": "c2VjcmV0"}
+    assert thinking.provider_data == {"steps": [{"stepId": "r", "content": "", "encryptedValue": "c2VjcmV0"}]}

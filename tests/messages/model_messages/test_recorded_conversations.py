@@ -9,7 +9,8 @@ from tests.kit.recordings import Recording, adapt, each_recording, recording_nam
 from tests.kit.sdk_types import check_request
 from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.actors.core.conversation_options import ConversationOptions
-from turnwire.messages.dialects.events_to_agui import events_to_agui
+from turnwire.messages.agui_codec import Dialect, decode_agui, encode_agui
+from turnwire.messages.dialects.events_to_agui import EventsToAgui
 from turnwire.messages.events import ItemCancelled, ItemError, StreamEvent
 from turnwire.messages.model_messages import NO_RESULT, make_request, read_request
 from turnwire.messages.providers.replay import anthropic_messages, chat_messages, items_to_replay, responses_input
@@ -17,13 +18,16 @@ from turnwire.messages.ui import ToolCallPart, UIMessage
 from turnwire.messages.ui_codec import decode_ui_messages, encode_ui_messages
 
 REPLAYS = {"anthropic-messages": anthropic_messages, "openai-responses": responses_input, "openai-chat": chat_messages}
+BOTH_DIALECTS = pytest.mark.parametrize("dialect", ["canonical", "1.0"])
 BOTH_WAYS = pytest.mark.parametrize("thinking", ["message", "step"])
 
 
-def conversation(events: list[StreamEvent], thinking: str) -> tuple[UIMessage, ...]:
-    """Give what a conversation shows of a run, after a trip through a store."""
+def conversation(events: list[StreamEvent], thinking: str, dialect: Dialect = "canonical") -> tuple[UIMessage, ...]:
+    """Give what a conversation shows of a run, after a trip over the wire and one through a store."""
+    converter = EventsToAgui(dialect=dialect, provider_data=True)
+    told = [*(each for event in events for each in converter.push(event)), *converter.finish()]
     machine = ConversationMachine(ConversationOptions(thinking=thinking))  # type: ignore[arg-type]  # one of the two
-    machine.process(events_to_agui(events))
+    machine.process(decode_agui(encode_agui(event, dialect=dialect)) for event in told)
     return decode_ui_messages(encode_ui_messages(machine.messages))
 
 
@@ -34,11 +38,14 @@ def entries(provider: str, request: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @BOTH_WAYS
+@BOTH_DIALECTS
 @each_recording
-def test_a_recorded_response_goes_back_as_its_replay_would(recording: Recording, thinking: str) -> None:
+def test_a_recorded_response_goes_back_as_its_replay_would(
+    recording: Recording, dialect: Dialect, thinking: str
+) -> None:
     """The conversation between makes no difference: the next request is the one that the items themselves make."""
     events = adapt(recording.provider, recording.events)
-    messages = conversation(events, thinking)
+    messages = conversation(events, thinking, dialect)
     request = make_request(recording.provider, messages)
     check_request(recording.provider, request)
     if any(isinstance(event.payload, ItemError | ItemCancelled) for event in events):
