@@ -25,7 +25,6 @@ QUICK = ["--set", "worker.claim_idle=1", "--set", "worker.heartbeat=0.25", "--qu
 
 
 async def start(nursery: trio.Nursery, *command: str, **more: int) -> trio.Process:
-    """Start a turnwire command that ends with the block."""
     process: trio.Process = await nursery.start(partial(trio.run_process, [*TURNWIRE, *command], check=False, **more))
     return process
 
@@ -42,11 +41,13 @@ async def produce(url: str, *, task_status: trio.TaskStatus[None]) -> None:
 async def read(address: str, seen: trio.MemorySendChannel[str]) -> None:
     """Read the turn over HTTP, as a browser would."""
     with seen:
-        async with httpx.AsyncClient(timeout=httpx.Timeout(5, read=None)) as client:
-            async with client.stream("GET", f"{address}/xapi/turns/{TURN}/stream") as response:
-                async for line in response.aiter_lines():
-                    if line.startswith("data: "):
-                        await seen.send(line.removeprefix("data: "))
+        async with (
+            httpx.AsyncClient(timeout=httpx.Timeout(5, read=None)) as client,
+            client.stream("GET", f"{address}/xapi/turns/{TURN}/stream") as response,
+        ):
+            async for line in response.aiter_lines():
+                if line.startswith("data: "):
+                    await seen.send(line.removeprefix("data: "))
 
 
 async def main(url: str) -> None:
