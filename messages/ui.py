@@ -6,8 +6,8 @@ Attributes are snake_case here and camelCase on the wire (ui_codec.py). A field 
 `provider_data` is opaque: whatever a provider wants back as it was. Three keys in it are ours. On a thinking part
 `steps` lists `{"stepId", "content", "at"?, "signature"?, "encryptedValue"?, "providerData"?}` in order, as soon as one
 step has something to be sent back; the contents joined are the part's, and `at` is the number of parts before the step.
-On a tool call `encryptedValue` is what AG-UI sends under that name. On a message `encryptedValues` maps ids that belong
-to no part of it to their values.
+On a text, a call or a result `encryptedValue` is what AG-UI sends under that name. On a message `encryptedValues` maps
+ids that belong to no part of it to their values.
 """
 
 from collections.abc import Mapping
