@@ -77,12 +77,15 @@ class Block(Generic[_V]):
 
     # Calls of the host
 
-    async def call(self, work: Callable[[], Awaitable[_T]], *, name: str, scope_is_cancelled: bool = False) -> _T:
-        """Do some Trio work inside the block, and wait for it; under a cancelled scope, if the host's is."""
+    async def call(self, work: Callable[[], Awaitable[_T]], *, name: str) -> _T:
+        """Do some Trio work inside the block, and wait for it."""
+        return await self.wait(self.start(work, name=name))
+
+    async def clean_up(self, work: Callable[[], Awaitable[object]], *, name: str) -> None:
+        """Do some Trio work for a host that is cancelled: under a cancelled scope, as it would be on Trio."""
         crossing = self.start(work, name=name)
-        if scope_is_cancelled:
-            crossing.scope.cancel()
-        return await self.wait(crossing)
+        crossing.scope.cancel()
+        await crossing.wait_cleanup()
 
     async def wait(self, crossing: Crossing[_T]) -> _T:
         """Wait for work that was started."""

@@ -166,8 +166,10 @@ class GuestTurn:
     async def _close(self, leave: Callable[[], Awaitable[None]], *, is_cancelled: bool = False) -> None:
         if self._turn.actor.ended:
             await leave()  # there is nothing to wait for, so it may run here; also after the system's end
+        elif is_cancelled:
+            await self._block.clean_up(leave, name=f"closing of turn {self.turn_id}")
         else:
-            await self._call(leave, "closing of", scope_is_cancelled=is_cancelled)
+            await self._call(leave, "closing of")
 
-    async def _call(self, work: Callable[[], Awaitable[_T]], what: str, *, scope_is_cancelled: bool = False) -> _T:
-        return await self._block.call(work, name=f"{what} turn {self.turn_id}", scope_is_cancelled=scope_is_cancelled)
+    async def _call(self, work: Callable[[], Awaitable[_T]], what: str) -> _T:
+        return await self._block.call(work, name=f"{what} turn {self.turn_id}")

@@ -61,6 +61,38 @@ def test_trio_is_told_that_the_host_has_cancelled_its_own_coroutine(run: Runner)
     run(main)
 
 
+@on_asyncio
+def test_a_task_that_is_cancelled_inside_a_turn_gives_it_its_grace_time(run: Runner) -> None:
+    """By asyncio itself, which tells it once: a sink that stands still is not waited for any longer than that."""
+
+    async def main() -> None:
+        called, told = asyncio.Event(), list[str]()
+
+        async def stuck(_message: StreamMessage) -> None:
+            called.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                told.append("sink cancelled")
+
+        async with open_hosted(sink=stuck, grace=0.05) as hosted:
+
+            async def host() -> None:
+                async with hosted.open_turn(turn_id=TURN, thread_id=THREAD) as turn:
+                    await turn.send(started())
+                    await asyncio.Event().wait()
+
+            task = asyncio.create_task(host())
+            await called.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert hosted.open_turns == ()
+            assert told == ["sink cancelled"]
+
+    run(main)
+
+
 async def count_slowly(request: Request) -> StreamingResponse:
     """An endpoint that only Trio can run."""
     until = int(request.path_params["until"])
