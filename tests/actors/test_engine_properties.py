@@ -41,22 +41,35 @@ async def risky() -> str:
     return "done"
 
 
-TOOLS = [quick, slow, broken, risky, Tool.client("pick")]
+TOOLS: list[Any] = [quick, slow, broken, risky, Tool.client("pick")]
 NAMES = st.sampled_from(["quick", "slow", "broken", "risky", "pick", "unknown"])
 
-steps = st.one_of(
+
+def misfit(call_id: str) -> Step:
+    return call("quick", call_id, n="no number")
+
+
+def half(call_id: str) -> Step:
+    return raw_call("quick", '{"n', call_id, whole=False)
+
+
+def reply(said: list[Step], last: list[Step]) -> list[Step]:
+    return [*said, *last]
+
+
+steps: st.SearchStrategy[Step] = st.one_of(
     st.builds(say, st.sampled_from(["a", "b ", "ü"])),
     st.builds(think, st.just("hm")),
-    st.builds(lambda name, call_id: call(name, call_id), NAMES, CALL_IDS),
-    st.builds(lambda call_id: call("quick", call_id, n="no number"), CALL_IDS),
-    st.builds(lambda call_id: raw_call("quick", '{"n', call_id, whole=False), CALL_IDS),
+    st.builds(call, NAMES, CALL_IDS),
+    st.builds(misfit, CALL_IDS),
+    st.builds(half, CALL_IDS),
     st.sampled_from([0.25, 0.5]),
     st.builds(used, st.integers(0, 9), st.integers(0, 9)),
 )
 ends: st.SearchStrategy[list[Step]] = st.sampled_from(
     [[end()], [end("tool_calls")], [end("length")], [end("pause")], [end("refusal")], [], [RuntimeError("x")], [None]]
 )
-replies = st.builds(lambda said, last: [*said, *last], st.lists(steps, max_size=6), ends)
+replies = st.builds(reply, st.lists(steps, max_size=6), ends)
 
 
 @settings(max_examples=200)
