@@ -20,7 +20,6 @@ import trio
 
 from turnwire.actors.backend import ENTERED_INSTEAD, require_trio
 from turnwire.actors.supervisor import run_supervised
-from turnwire.actors.backend import ENTERED_INSTEAD, require_trio
 from turnwire.messages.entries import START, Entry, EntryId, RawEntry
 from turnwire.messages.errors import LogUnavailableError
 from turnwire.messages.event_codec import encode_event
