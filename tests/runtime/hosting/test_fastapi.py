@@ -2,14 +2,14 @@
 
 import asyncio
 import json
-import os
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
+from typing import Any, cast
 
 import attrs
 import httpx
@@ -72,7 +72,7 @@ class Site:
 async def serve(app: FastAPI) -> AsyncGenerator[httpx.AsyncClient, None]:
     """Have uvicorn serve it on this loop; whoever connects early waits in the listener's queue."""
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
-    server.capture_signals = _no_signals  # type: ignore[method-assign]  # those of the tests are pytest's
+    cast("Any", server).capture_signals = nullcontext  # those of the tests are pytest's
     with socket.create_server(("127.0.0.1", 0)) as listener:
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:
@@ -81,16 +81,6 @@ async def serve(app: FastAPI) -> AsyncGenerator[httpx.AsyncClient, None]:
         finally:
             server.should_exit = True
             await serving
-
-
-def _no_signals() -> "_Nothing":
-    return _Nothing()
-
-
-class _Nothing:
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_args: object) -> None: ...
 
 
 @on_asyncio
@@ -139,10 +129,10 @@ def test_a_client_that_goes_away_ends_its_turn(run: Runner) -> None:
             async with client.stream("GET", "/ask/stalls") as stream:
                 await anext(stream.aiter_lines())
                 await site.stalled.wait()
-                assert site.hosted.open_turns == ("stalls",)
+                assert "stalls" in site.hosted.open_turns
             while "stalls" not in site.ended:  # the server has to notice; there is nothing else to wait for
                 await client.get("/turnwire/healthz")
-            assert site.hosted.open_turns == ()
+            assert "stalls" not in site.hosted.open_turns
             snapshot = await site.hosted.call(site.log.snapshot, "stalls")
             assert [item.content for item in snapshot.items] == ["a word"]
 
@@ -167,13 +157,8 @@ def test_a_server_that_ends_while_a_turn_runs_closes_it(run: Runner) -> None:
 
 def test_sigterm_ends_the_example_with_its_runtime() -> None:
     """As an operator would: the process ends by itself, in order."""
-    command = [
-        sys.executable,
-        "-c",
-        "import sys; sys.argv.append('--serve'); import runpy; runpy.run_path('{}', run_name='__main__')",
-    ]
-    command[-1] = command[-1].format(ROOT / "examples" / "fastapi_app.py")
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ)  # noqa: S603  # ours
+    command = [sys.executable, "-m", "uvicorn", "--app-dir", "examples", "fastapi_app:app", "--port", "0"]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)  # noqa: S603  # ours
     assert process.stderr is not None
     told = ""
     while "Application startup complete" not in told:
