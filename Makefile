@@ -8,7 +8,7 @@ NPM := $(shell command -v npm 2>/dev/null)
 NODE := tests/node
 NODE_STAMP := $(if $(NPM),$(NODE)/node_modules/.installed)
 
-.PHONY: help demo test lint types tests bench chaos-redis chaos-workers clean
+.PHONY: help demo test lint types tests bench docs chaos-redis chaos-workers clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -31,6 +31,10 @@ tests: $(STAMP) $(NODE_STAMP) ## pytest alone, in two processes: a file's tests 
 
 bench: $(STAMP) ## measure this machine: the table of the README
 	$(BIN)/turnwire bench
+
+docs: $(STAMP) ## build the pages into build/docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+	@echo "open build/docs/index.html"
 
 chaos-redis: $(STAMP) ## kill and freeze a real Redis under load, at full length; some five minutes
 	$(BIN)/python -m tests.chaos
