@@ -9,6 +9,7 @@ other, in the order in which they were asked for: each goes on from what the one
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Protocol
 
 import attrs
@@ -19,9 +20,10 @@ from turnwire.actors.core.run_machine import RunMachine
 from turnwire.actors.core.toolset import ToolFunction
 from turnwire.actors.engine_options import EngineOptions
 from turnwire.actors.engine_ports import Model, Publish, ThreadStore
-from turnwire.actors.engine_run import EngineRun
-from turnwire.actors.thread_desk import ThreadDesk
+from turnwire.actors.engine_run import NOT_LOADED, EngineRun
+from turnwire.actors.thread_desk import ThreadDesk, persist
 from turnwire.actors.tool import Tool, ToolSet
+from turnwire.messages.errors import LogUnavailableError
 from turnwire.messages.events import ErrorInfo
 from turnwire.messages.providers.endings import make_error
 from turnwire.messages.runs import Answer, PendingCall, RunInput, RunOutcome
@@ -90,11 +92,15 @@ class Engine:
 
     async def work(self, turn: Announced, publish: Publish) -> None:
         """Run a turn that was announced to workers: what a worker calls. Its input was put into the store before."""
-        run = await self.store.get_input(turn.run_id)
+        bare = RunInput(run_id=turn.run_id, turn_id=turn.turn_id, thread_id=turn.thread_id)
+        try:
+            run = await persist(partial(self.store.get_input, turn.run_id), turn.run_id, patience=self.options.patience)
+        except LogUnavailableError:
+            await _refuse(bare, NOT_LOADED, publish)
+            return
         if run is None:
-            run = RunInput(run_id=turn.run_id, turn_id=turn.turn_id, thread_id=turn.thread_id)
             problem = f"there is no input for run {turn.run_id}; it is put into the store before the turn is announced"
-            await _refuse(run, make_error("NO_INPUT", problem, retryable=False), publish)
+            await _refuse(bare, make_error("NO_INPUT", problem, retryable=False), publish)
         else:
             await self.run(run, publish)
 

@@ -9,7 +9,7 @@ conversation, saves it in bounded time, and says nothing more: whoever cancels i
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import trio
@@ -20,7 +20,8 @@ from turnwire.actors.core.run_calls import ToolRun
 from turnwire.actors.core.run_machine import NextStep, RunMachine
 from turnwire.actors.core.run_start import AnsweredCall, call_ids, has_news, prompt_of, text_of
 from turnwire.actors.engine_options import EngineOptions
-from turnwire.actors.engine_ports import Model, ModelCall, ModelStream, Publish
+from turnwire.actors.engine_ports import Model, ModelCall, Publish
+from turnwire.actors.reply_reader import ReplyReader
 from turnwire.actors.run_conversation import RunConversation
 from turnwire.actors.side_work import SideWork
 from turnwire.actors.thread_desk import ThreadDesk
@@ -57,7 +58,7 @@ class EngineRun:
         self._side = SideWork(self._tell, lambda: len(self._machine.outbox) < MOST_UNTOLD, self._machine.beat)
         self._slots = trio.CapacityLimiter(options.parallel_tools)
         self._conversation: RunConversation | None = None
-        self._closing: list[StreamEvent] = []
+        self._reader: ReplyReader | None = None
         self._untold: Exception | None = None
         self._is_settled = False
 
@@ -103,7 +104,7 @@ class EngineRun:
                 NOT_LOADED if isinstance(exc, LogUnavailableError) and self._conversation is None else INTERNAL_ERROR
             )
             if self._machine.is_listening:
-                self._machine.fail_reply(error, self._closing)
+                self._machine.fail_reply(error, self._closing())
             self._machine.fail(error)
             self._feed()
 
@@ -130,16 +131,20 @@ class EngineRun:
             machine.conclude()
         self._feed()
 
+    def _closing(self) -> Sequence[StreamEvent]:
+        """Give what the model's stream had to say to being broken off."""
+        return () if self._reader is None else self._reader.closing
+
     def _interrupt(self) -> None:
         """End the run in the middle: as aborted if somebody wants it, else because its time is over."""
         machine = self._machine
         if self._side.is_stopped:
             if machine.is_listening:
-                machine.abort_reply(self._closing)
+                machine.abort_reply(self._closing())
             machine.stop()
         else:
             if machine.is_listening:
-                machine.fail_reply(TIMEOUT, self._closing)
+                machine.fail_reply(TIMEOUT, self._closing())
             machine.fail(TIMEOUT)
 
     def _resume(self, conversation: RunConversation, answered: Sequence[AnsweredCall]) -> list[ToolRun]:
@@ -175,33 +180,23 @@ class EngineRun:
             instructions=run.instructions or self._options.instructions,
             settings=self._options.settings,
         )
-        self._closing = []
+        self._reader = None
         try:
-            stream = self._model.open(call)
+            reader = self._reader = ReplyReader(self._model.open(call), grace=self._options.grace)
         except UnsendableError as exc:
             machine.fail_reply(make_error("UNSENDABLE", str(exc), retryable=False))
         else:
-            await self._side.run(partial(self._listen, stream), f"model of run {run.run_id}")
+            listen = partial(reader.run, self._hear, self._side.wait_for_room)
+            await self._side.run(listen, f"model of run {run.run_id}")
             if machine.reply_has_ended or not self._side.is_interrupted:
-                machine.finish_reply(stream.continuation())
+                machine.finish_reply(reader.stream.continuation())
         self._feed()
 
-    async def _listen(self, stream: ModelStream) -> None:
-        """Hear the model to its end. Broken off, keep what its stream has to say to that."""
-        replies = aiter(stream)
-        try:
-            async for events in replies:
-                self._machine.push(events)
-                self._feed()
-                if self._machine.reply_has_ended:
-                    break
-                await self._side.wait_for_room()
-        except trio.Cancelled:
-            self._closing = _abort(stream)
-            raise
-        finally:
-            with trio.move_on_after(self._options.grace, shield=True):
-                await _close(replies, stream)
+    def _hear(self, events: Iterable[StreamEvent]) -> bool:
+        """Take what the model said next; say whether it is to go on."""
+        self._machine.push(events)
+        self._feed()
+        return not self._machine.reply_has_ended
 
     # Tools
 
@@ -273,22 +268,3 @@ class EngineRun:
                 self._untold = exc
                 raise
             del outbox[: len(events)]
-
-
-def _abort(stream: ModelStream) -> list[StreamEvent]:
-    try:
-        return stream.abort()
-    except Exception:
-        log.exception("a model's stream could not be aborted")
-        return []
-
-
-async def _close(*closed: object) -> None:
-    """Close a stream, and its iterator where that is an async generator: one is not left for the garbage collector."""
-    for each in closed:
-        aclose = getattr(each, "aclose", None)
-        try:
-            if aclose is not None:
-                await aclose()
-        except Exception:
-            log.exception("a model's stream could not be closed")

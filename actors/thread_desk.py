@@ -61,17 +61,21 @@ class ThreadDesk:
         await self._persist(partial(self._store.save, run.thread_id, conversation, run_id=run.run_id, pending=pending))
 
     async def _persist(self, operation: Callable[[], Awaitable[_T]]) -> _T:
-        """Do something, again and again as long as the store cannot be reached and patience lasts."""
-        give_up_at = trio.current_time() + self._patience
-        failed = 0
-        while True:
-            try:
-                return await operation()
-            except LogUnavailableError as exc:
-                delay = retry_delay(failed, base=0.05, longest=1.0)
-                if trio.current_time() + delay > give_up_at:
-                    raise
-                if failed == 0:
-                    log.warning("run %s: the store is away; trying again: %s", self._run.run_id, exc)
-                await trio.sleep(delay)
-                failed += 1
+        return await persist(operation, self._run.run_id, patience=self._patience)
+
+
+async def persist(operation: Callable[[], Awaitable[_T]], run_id: str, *, patience: float) -> _T:
+    """Do something with a store, again and again as long as that cannot be reached and patience lasts."""
+    give_up_at = trio.current_time() + patience
+    failed = 0
+    while True:
+        try:
+            return await operation()
+        except LogUnavailableError as exc:
+            delay = retry_delay(failed, base=0.05, longest=1.0)
+            if trio.current_time() + delay > give_up_at:
+                raise
+            if failed == 0:
+                log.warning("run %s: the store is away; trying again: %s", run_id, exc)
+            await trio.sleep(delay)
+            failed += 1

@@ -303,6 +303,35 @@ async def test_a_turn_from_the_queue_finds_its_input_in_the_store(autojump_clock
     assert stage.told == ["start", "response_error NO_INPUT"]
 
 
+class LostInputs(MemoryThreads):
+    """Cannot be asked for inputs for so many calls."""
+
+    def __init__(self, fails: int) -> None:
+        super().__init__()
+        self.fails = fails
+
+    async def get_input(self, run_id: str) -> RunInput | None:
+        self.fails -= 1
+        if self.fails >= 0:
+            raise LogUnavailableError("away")
+        return await super().get_input(run_id)
+
+
+@pytest.mark.parametrize(
+    ("fails", "end_of_it"), [(3, "done complete stop"), (10_000, "response_error THREAD_NOT_LOADED")]
+)
+async def test_an_input_that_cannot_be_read_is_waited_for(
+    autojump_clock: MockClock, fails: int, end_of_it: str
+) -> None:
+    """As long as patience lasts; then the turn says why it did not begin."""
+    stage = Stage(ScriptModel([[say("Hm"), end()]]), store=LostInputs(fails))
+    run = RunInput(run_id="r1", turn_id="t1", thread_id="th", new_messages=(user("Hi"),))
+    await stage.store.put_input(run)
+    await stage.engine.work(run, stage.publish)
+    check_contract(stage.events)
+    assert stage.told[-1] == end_of_it
+
+
 @pytest.fixture(autouse=True)
 def quiet(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
