@@ -23,7 +23,7 @@ HEADERS: Mapping[str, str] = {
     "cache-control": "no-store",
     "x-accel-buffering": "no",
 }
-OPEN = b": open\n\n"  # so that headers and a first byte are through at once, whoever buffers in between
+OPEN = b"retry: 1000\n: open\n\n"  # at once, so that headers and a first byte are through, whoever buffers in between
 BEAT = b": quiet\n\n"
 BYE = b": the service is shutting down; come back with the last id\nretry: 1000\n\n"
 GONE = b": the log went away; come back with the last id\nretry: 1000\n\n"
