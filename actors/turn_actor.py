@@ -36,6 +36,7 @@ from turnwire.messages.errors import FencedError, ProtocolError, RetryExhaustedE
 from turnwire.messages.folds import SnapshotFold
 from turnwire.messages.output_codec import encode_output
 from turnwire.messages.outputs import StreamMessage
+from turnwire.messages.quick_outputs import make_envelope
 
 log = logging.getLogger("turnwire.turn")
 
@@ -313,12 +314,8 @@ class TurnActor(ParkingSpace):
             if not emission.event_id:
                 self._seq += 1
                 emission.event_id = self._event_ids(self.turn_id, self._seq)
-            return StreamMessage(
-                event_id=emission.event_id,
-                timestamp=self._timestamps(emission.at),
-                turn_id=self.turn_id,
-                payload=encode_output(emission.output),
-            )
+            at = self._timestamps(emission.at)
+            return make_envelope(emission.event_id, at, self.turn_id, encode_output(emission.output))
         except Exception:
             self.machine.outbox.give_up(emission)  # it would fail again, and stand in the way of the turn_error
             raise

@@ -47,6 +47,17 @@ def encode_output(output: Output) -> str:
 def unstructure_output(output: Output) -> dict[str, Any]:
     """Give an output as builtins with wire names, `type` first; absent optionals are left out."""
     cls = type(output)
+    if isinstance(output, Message) and output.error_code is None and output.error_message is None:
+        # Nearly all of them are this one: by hand it costs a third.
+        return {
+            "type": "message",
+            "turnId": output.turn_id,
+            "threadId": output.thread_id,
+            "itemId": output.item_id,
+            "status": output.status,
+            "content": output.content,
+            "origin": output.origin,
+        }
     if isinstance(output, ToolCall):  # the one output that carries values which are not text
         refuse_nan((output.tool_arguments, output.tool_output))
     return {"type": _TAGS[cls], **_UNSTRUCTURE[cls](output)}

@@ -42,6 +42,14 @@ class Gradient:
         """Give the most UTF-16 code units that do not cross threshold `index`."""
         return UNITS_PER_TOKEN * floor(self._threshold(index))
 
+    def past(self, units: int, index: int) -> tuple[int, int]:
+        """Give the first index whose threshold these units, having crossed that of `index`, have not; and its limit."""
+        limit = self.limit(index + 1)
+        if units <= limit:  # most often it is the next one
+            return index + 1, limit
+        index = self.index_past(units, index + 1)
+        return index, self.limit(index)
+
     def index_past(self, units: int, index: int) -> int:
         """Give the first index, from `index` on, whose threshold these units have not crossed."""
         while units > self.limit(index):

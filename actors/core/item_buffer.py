@@ -137,6 +137,11 @@ class ItemBuffer:
             self.moved = True
         return units > self.limit
 
+    @property
+    def is_stalled(self) -> bool:
+        """Has its timeout fired, so that it does not run before the next delta?"""
+        return self._touched == inf
+
     def deadline(self, batch_timeout: float, max_latency: float) -> float:
         """When this item must be looked at, if nothing else happens; inf if never."""
         if self.held:
@@ -163,8 +168,7 @@ class ItemBuffer:
         self._shown_units = self.units - len(self._half)
         self._since = inf
         if self.units > self.limit:
-            self.batch_index = self._gradient.index_past(self.units, self.batch_index)
-            self.limit = self._gradient.limit(self.batch_index)
+            self.batch_index, self.limit = self._gradient.past(self.units, self.batch_index)
         return text
 
     def restart(self, now: float) -> None:

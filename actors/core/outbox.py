@@ -116,7 +116,8 @@ class Outbox:
     def open_at(self, now: float) -> bool:
         """May the actor make more emissions now? Asking is what notices that the sink is behind."""
         if not self._behind:
-            if len(self._waiting) < min(self.limit, self.hard_limit) and self._bytes < self.hard_bytes:
+            waiting = len(self._waiting)
+            if waiting < self.limit and waiting < self.hard_limit and self._bytes < self.hard_bytes:
                 return True
             if now < self.asks_again_at:
                 return False

@@ -123,8 +123,10 @@ class TurnItems:
         elif item.units + len(text) > self._enough and self._is_too_large(item, text):
             self._end_too_large(item, now)
         else:
+            was_stalled = item.is_stalled
             if item.append(text, now=now) and not item.held and item.has_news:  # half a pair alone is no news
                 self.emit(item, now)
+                item.moved = item.moved and was_stalled  # no text waits: its time only runs from later on
             if item.moved:
                 self._watch(item)
 

@@ -22,6 +22,7 @@ from turnwire.messages.outputs import (
     TurnStatus,
     TurnUsage,
 )
+from turnwire.messages.quick_outputs import make_message
 
 
 class TurnVoice:
@@ -42,14 +43,8 @@ class TurnVoice:
     def text(self, item: ItemBuffer, status: ContentStatus, text: str, *, origin: Origin | None = None) -> Content:
         """Word a message or a block of thinking."""
         if item.content_type == "message":
-            return Message(
-                turn_id=self.turn_id,
-                thread_id=self.thread_id,
-                item_id=item.item_id,
-                status=status,
-                content=text,
-                origin=origin or ("user" if item.held else "agent"),
-            )
+            speaker = origin or ("user" if item.held else "agent")
+            return make_message(self.turn_id, self.thread_id, item.item_id, status, text, speaker)
         return Thinking(
             turn_id=self.turn_id,
             thread_id=self.thread_id,

@@ -17,17 +17,15 @@ def append_of(key: str, messages: Sequence[StreamMessage], *, now: float) -> App
     Here and not in the round that carries them: text that cannot be sent is the trouble of its own turn alone. Raises
     ValueError for a first event id that names no entry, and for text that UTF-8 cannot carry.
     """
-    first, is_terminal = id_of(messages[0]), False
-    turn_id = messages[0].turn_id
-    count = 0
-    for message in messages:
-        if message.event_id != f"{turn_id}:{first.major}-{first.minor + count}" or message.turn_id != turn_id:
+    first, turn_id = id_of(messages[0]), messages[0].turn_id
+    start, count, is_terminal = f"{turn_id}:{first.major}-", 0, False
+    for seq, message in enumerate(messages, first.minor):
+        if is_terminal or message.event_id != f"{start}{seq}" or message.turn_id != turn_id:
             break
+        is_terminal = _is_terminal(message.payload)
         count += 1
-        if is_terminal := _is_terminal(message.payload):
-            break
-    taken = messages[:count]
-    commands = pack_outputs(key, taken, first)
+    taken = messages if count == len(messages) else messages[:count]
+    commands = pack_outputs(key, taken)
     return Append(
         key=key,
         asked_at=now,

@@ -114,28 +114,42 @@ class Lane:
         if self._sock is None or self._is_aborted:
             raise LogUnavailableError("not connected to Redis")
         try:
-            self._sock.sendall(b"".join(map(pack, commands)))
+            self._sock.sendall(b"".join([it if isinstance(it, bytes) else pack(it) for it in commands]))
         except OSError as exc:
             raise self._gone(exc) from exc
 
     def receive(self) -> Reply:
         """Wait for the reply to the oldest command that has none yet. A refusal is given, not raised."""
-        while (reply := self._parse()) is MORE:
-            self._read_more()
-        if isinstance(reply, ResponseError) and str(reply).startswith(_NOT_YET):
-            raise self._gone(reply)
-        return reply
+        return self.receive_many(1)[0]
+
+    def receive_many(self, count: int) -> list[Reply]:
+        """Wait for the replies to the oldest `count` commands that have none yet."""
+        replies: list[Reply] = []
+        parse = self._reader.gets
+        try:
+            while len(replies) < count:
+                if (reply := parse()) is MORE:
+                    self._read_more()
+                else:
+                    replies.append(reply)
+        except RedisError as exc:
+            raise self._gone(exc) from exc
+        for reply in replies:
+            if isinstance(reply, ResponseError) and str(reply).startswith(_NOT_YET):
+                raise self._gone(reply)
+        return replies
 
     def receive_together(self, count: int) -> list[Reply] | ResponseError:
         """Wait for the replies to `count` commands that were sent `together`; a refusal means that none was done."""
-        refusals = [reply for _ in range(count + 1) if isinstance(reply := self.receive(), ResponseError)]
-        done = self.receive()
-        return done if isinstance(done, list) else (*refusals, done)[0]
+        *queued, done = self.receive_many(count + 2)
+        if isinstance(done, list):
+            return done
+        return next((reply for reply in queued if isinstance(reply, ResponseError)), done)
 
     def ask(self, commands: Sequence[Command]) -> list[Reply]:
         """Send commands and wait for all their replies: one round trip."""
         self.send(commands)
-        return [self.receive() for _ in commands]
+        return self.receive_many(len(commands))
 
     def ask_one(self, command: Command) -> Reply:
         """Send one command and give its reply. Here a refusal is raised, as LogUnavailableError."""
@@ -143,12 +157,6 @@ class Lane:
         if isinstance(reply, ResponseError):
             raise LogUnavailableError(f"Redis refused {command[0]!r}: {reply}") from reply
         return reply
-
-    def _parse(self) -> Reply:
-        try:
-            return self._reader.gets()
-        except RedisError as exc:
-            raise self._gone(exc) from exc
 
     def _read_more(self) -> None:
         if self._sock is None:

@@ -179,11 +179,12 @@ def _settle_stale(lane: Lane, book: Book, stale: list[tuple[Append, list[int]]],
     """Look up entries whose ids were refused: had they landed, or does the turn have another owner?"""
     replies = iter(lane.ask([look_up(append.key, append.id_at(index)) for append, at in stale for index in at]))
     for append, at in stale:
-        landed = [event_id_of(next(replies)) == append.event_ids[index] for index in at]
-        book.counts.landed += sum(landed)
-        done = append.count if all(landed) else at[landed.index(False)]
+        found = [event_id_of(next(replies)) == append.event_ids[index] for index in at]
+        landed = [*found, False].index(False)  # what comes after the first that is not ours does not count
+        done = at[landed] if landed < len(at) else append.count
+        book.counts.landed += landed
         if done:
-            _accept(book, append, done, now, landed=sum(landed))
+            _accept(book, append, done, now, landed=landed)
         else:
             book.counts.fenced += 1
             append.refuse(_fenced(append))

@@ -13,8 +13,8 @@ FENCE = b"fence"
 _EVENT_ID, _TIMESTAMP, _TURN_ID, _PAYLOAD, _EVENT = b"eventId", b"timestamp", b"turnId", b"payload", b"event"
 
 
-def pack_outputs(key: str, messages: Sequence[StreamMessage], first: EntryId) -> list[bytes]:
-    """Word the commands that append outputs of one turn under ids from `first` on, as they go over the wire.
+def pack_outputs(key: str, messages: Sequence[StreamMessage]) -> list[bytes]:
+    """Word the commands that append outputs of one turn under the ids that their event ids name, as they are sent.
 
     By hand: what all entries of a turn have in common is put together once. Raises UnicodeEncodeError for text that
     UTF-8 cannot carry.
@@ -22,10 +22,11 @@ def pack_outputs(key: str, messages: Sequence[StreamMessage], first: EntryId) ->
     name, turn_id = key.encode(), messages[0].turn_id.encode()
     head = b"*11\r\n$4\r\nXADD\r\n$%d\r\n%b\r\n$" % (len(name), name)
     middle = b"\r\n$6\r\nturnId\r\n$%d\r\n%b\r\n$7\r\npayload\r\n$" % (len(turn_id), turn_id)
+    prefix = len(turn_id) + 1
     commands: list[bytes] = []
-    for seq, message in enumerate(messages, first.minor):
-        entry_id, timestamp = b"%d-%d" % (first.major, seq), b"%d" % message.timestamp
-        event_id, payload = message.event_id.encode(), message.payload.encode()
+    for message in messages:
+        event_id, timestamp, payload = message.event_id.encode(), b"%d" % message.timestamp, message.payload.encode()
+        entry_id = event_id[prefix:]
         commands.append(
             b"%b%d\r\n%b\r\n$7\r\neventId\r\n$%d\r\n%b\r\n$9\r\ntimestamp\r\n$%d\r\n%b%b%d\r\n%b\r\n"
             % (
