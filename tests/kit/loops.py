@@ -43,6 +43,12 @@ def _anyio(main: Main[_T], *, backend: str, **options: bool) -> _T:
     return anyio.run(_bounded_anyio, main, backend=backend, backend_options=options)
 
 
+async def wait_cancelled(task: "asyncio.Task[Any]") -> None:
+    """Wait for a task that has to end as cancelled. A limit that cancels us is not taken for that."""
+    await asyncio.wait([task])
+    assert task.cancelled()
+
+
 ASYNCIO: dict[str, Runner] = {"asyncio": _asyncio, "uvloop": _uvloop}
 ALL: dict[str, Runner] = {
     "trio": _trio,

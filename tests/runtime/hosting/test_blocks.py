@@ -8,7 +8,7 @@ from typing import NoReturn
 import pytest
 import trio
 
-from tests.kit.loops import Runner, on_asyncio, on_every_loop
+from tests.kit.loops import Runner, on_asyncio, on_every_loop, wait_cancelled
 from turnwire.messages.errors import ClosedError, CrashedError
 from turnwire.runtime import Bridge, open_bridge
 
@@ -180,8 +180,7 @@ def test_a_cancelled_host_waits_for_shielded_cleanup_and_then_ends(run: Runner) 
             assert place.told == ["Cancelled"]
             assert not task.done()
             place.let_go.set()
-            with pytest.raises(asyncio.CancelledError):
-                await task
+            await wait_cancelled(task)
         assert place.told == ["Cancelled", "left"]
 
     run(main)
@@ -207,8 +206,7 @@ def test_a_host_that_is_cancelled_while_it_leaves_still_waits(run: Runner) -> No
             await bridge.call(trio.lowlevel.checkpoint)
             assert not task.done()
             place.let_go.set()
-            with pytest.raises(asyncio.CancelledError):
-                await task
+            await wait_cancelled(task)
         assert place.told == ["left"]
 
     run(main)
@@ -241,8 +239,7 @@ def test_a_host_that_is_cancelled_while_it_enters_leaves_nothing_behind(run: Run
         task = asyncio.create_task(host())
         await begun.wait()
         task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await wait_cancelled(task)
         return told
 
     assert run(main) == ["cleaned"]
