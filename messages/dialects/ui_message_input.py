@@ -94,9 +94,11 @@ def read_chat_messages(document: object, path: str = "$.messages") -> ChatInput:
     """Read the messages of a chat request. Raises InvalidEventError that says where they are none."""
     if not isinstance(document, list):
         raise InvalidEventError(f"expected an array, got {json_name(document)}", path=path)
-    several: list[Any] = document
     answers: list[ApprovalAnswer] = []
-    messages = [_read_message(each, f"{path}[{number}]", answers) for number, each in enumerate(several)]
+    messages = [
+        _read_message(each, f"{path}[{number}]", answers)
+        for number, each in enumerate(cast("Iterable[object]", document))
+    ]
     return ChatInput(messages=tuple(messages), answers=tuple(answers))
 
 

@@ -24,6 +24,7 @@ from turnwire.actors.engine_ports import Model
 from turnwire.actors.tool import Tool, ToolSet
 from turnwire.runtime.backend import open_backend
 from turnwire.runtime.backend.agent import open_agent
+from turnwire.runtime.beside import run_beside
 from turnwire.runtime.host import open_runtime
 from turnwire.runtime.http.access import Access, Authoriser
 from turnwire.runtime.http.app import make_app
@@ -60,6 +61,18 @@ class RunningService:
         if self.service.worker is not None:
             self.service.worker.stop()
 
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Be its tasks. `open_service` starts it."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.server.run, name="http")
+            if self.service.worker is not None:
+                nursery.start_soon(self.service.worker.run, name="worker")
+            task_status.started()
+
+    async def shut_down(self) -> None:
+        """Begin to end; whoever runs the tasks waits for them."""
+        self.stop()
+
     def stop_at_once(self) -> None:
         """End without waiting: turns are handed over."""
         self.stop()
@@ -83,15 +96,9 @@ async def open_service(
     async with open_parts(settings, models=models, tools=tools, authoriser=authoriser) as service:
         http = settings.http
         server = HttpServer(make_app(service), host=http.host, port=http.port, grace=http.grace)
-        async with trio.open_nursery() as nursery:
-            urls = await nursery.start(server.run, name="http")
-            if service.worker is not None:
-                nursery.start_soon(service.worker.run, name="worker")
-            running = RunningService(service, tuple(urls), server)
-            try:
-                yield running
-            finally:
-                running.stop()
+        running = RunningService(service, await server.listen(), server)
+        async with run_beside(running.run, running.shut_down):
+            yield running
 
 
 @asynccontextmanager

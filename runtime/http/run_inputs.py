@@ -12,6 +12,7 @@ from turnwire.messages.agui_ui import ui_messages_of
 from turnwire.messages.dialects.ui_message_input import read_chat_messages
 from turnwire.messages.errors import InvalidEventError
 from turnwire.messages.events import Id, Json
+from turnwire.messages.providers.json_shapes import is_object
 from turnwire.messages.runs import Answer, ApprovalAnswer, RunInput, ToolAnswer, ToolSpec
 from turnwire.messages.shapes import Nested, Shape, each
 from turnwire.messages.ui import TextPart, UIMessage
@@ -24,8 +25,8 @@ _TOOL_ANSWER, _APPROVAL = Shape(ToolAnswer), Shape(ApprovalAnswer)
 
 
 def _structure_answer(value: Any, path: str, event: str | None) -> Answer:
-    if isinstance(value, dict) and "approvalId" in value:
-        return _APPROVAL.structure(value, path, event)  # pyright: ignore[reportUnknownArgumentType]  # JSON
+    if is_object(value) and "approvalId" in value:
+        return _APPROVAL.structure(value, path, event)
     return _TOOL_ANSWER.structure(value, path, event)
 
 
@@ -97,7 +98,7 @@ def read_thread_turn(fields: dict[str, Any], thread_id: str) -> RunInput:
 def read_agui_run(fields: dict[str, Any], instructions: str | None) -> RunInput:
     """Read AG-UI's RunAgentInput. The run's id is the turn's, too, so that it can be joined again by it."""
     asked = _RUN_AGENT_INPUT.structure(fields, "$", None)
-    props: dict[str, Any] = asked.forwarded_props if isinstance(asked.forwarded_props, dict) else {}
+    props = dict(asked.forwarded_props) if is_object(asked.forwarded_props) else {}
     context = [f"{each_one.description}: {each_one.value}" for each_one in asked.context]
     told = [instructions, *context] if context else []
     return RunInput(
@@ -141,7 +142,7 @@ def _message(value: object, turn_id: str) -> UIMessage | None:
             if not value.strip():
                 raise unprocessable("$.message: must not be empty")
             return UIMessage(id=f"{turn_id}-user", role="user", parts=(TextPart(content=value),))
-        case dict():
+        case _ if is_object(value):
             message = structure_ui_message(value, "$.message")
             if message.role != "user":
                 raise unprocessable(f"$.message.role: expected user, got {message.role}")

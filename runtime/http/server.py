@@ -33,6 +33,7 @@ class HttpServer:
         self.config = _config()
         """Hypercorn's own."""
         self._context = WorkerContext(None)
+        self._listeners: list[trio.SocketListener] = []
         self._streams: set[trio.SocketStream] = set()
         self._stop = trio.Event()
         self._idle = trio.Event()
@@ -54,14 +55,17 @@ class HttpServer:
         self._is_impatient = True
         self._patience.cancel()
 
-    async def run(self, task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED) -> None:
-        """Be the server. Says by `task_status` at which addresses. Raises OSError when it cannot listen there."""
-        listeners = await trio.open_tcp_listeners(self._port, host=self._host)
+    async def listen(self) -> tuple[str, ...]:
+        """Have the address from now on; give it, as URLs. Raises OSError when it cannot be had."""
+        self._listeners = await trio.open_tcp_listeners(self._port, host=self._host)
+        return tuple(map(_url, self._listeners))
+
+    async def run(self) -> None:
+        """Be the server, after `listen`."""
         async with trio.open_nursery() as connections:
             async with trio.open_nursery() as accepting:
-                for listener in listeners:
+                for listener in self._listeners:
                     accepting.start_soon(self._accept, listener, connections, name="accept loop")
-                task_status.started([_url(listener) for listener in listeners])
                 await self._stop.wait()
                 accepting.cancel_scope.cancel()
             await self._context.terminated.set()  # idle connections end now, busy ones after their request

@@ -1,6 +1,7 @@
 """Log A over HTTP: what producers may post, what they are told, and what raw readers get."""
 
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import attrs
@@ -50,7 +51,8 @@ async def test_a_bad_event_is_named_by_its_index_and_nothing_is_written() -> Non
     """All or nothing, wherever the bad one stands."""
     async with open_asked() as asked:
         await asked.publish("r", started("t", "th"))
-        for index, bad in enumerate(({"event_id": ""}, {"timestamp": "now"}, {"run_id": "other"}, {"payload": 1})):
+        wrong: list[dict[str, Any]] = [{"event_id": ""}, {"timestamp": "now"}, {"run_id": "other"}, {"payload": 1}]
+        for index, bad in enumerate(wrong):
             good = of_run(*(begin(f"m{number}") for number in range(4)))
             good[index] |= bad
             answer = await asked.post(PATH, good)
@@ -106,7 +108,7 @@ async def test_too_many_bytes_are_refused() -> None:
         many = of_run(*(delta("m", "x" * 1_000) for _ in range(10)))
         assert (await asked.post(PATH, many)).status_code == 413
 
-        async def endless() -> Any:
+        async def endless() -> AsyncIterator[bytes]:
             for _ in range(200):
                 yield b" " * 1_000
 

@@ -149,7 +149,14 @@ async def test_the_ag_ui_client_runs_a_tool_of_its_own_and_is_asked_for_approval
         waiting = await node.run(**job, threadId="th2", runId="r2", prompt="delete")
         assert waiting["events"][-2:] == ["CUSTOM", "RUN_FINISHED"]
         messages = [*paused["messages"], {"id": "res", "role": "tool", "toolCallId": "w1", "content": "in Oslo"}]
-        body = {"threadId": "th", "runId": "r3", "messages": messages, "tools": tools, "context": [], "state": {}}
+        body: dict[str, Any] = {
+            "threadId": "th",
+            "runId": "r3",
+            "messages": messages,
+            "tools": tools,
+            "context": [],
+            "state": {},
+        }
         told = data_of(await asked.events("/agui", document=body))
         assert "".join(it["delta"] for it in told if it["type"] == "TEXT_MESSAGE_CONTENT") == TEXT
 

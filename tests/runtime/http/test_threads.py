@@ -102,18 +102,19 @@ async def test_without_a_model_no_turn_can_be_started() -> None:
     """501, on each of the ways in."""
     message = {"id": "u", "role": "user", "content": "x"}
     async with open_asked() as asked:
-        for path, body in (
+        bodies: list[tuple[str, Any]] = [
             (TURNS, {"message": "x"}),
             ("/agui", {"threadId": "th", "runId": "r", "messages": [message]}),
             ("/api/chat", {"id": "th", "messages": [{"id": "u", "role": "user", "parts": []}]}),
-        ):
+        ]
+        for path, body in bodies:
             answer = await asked.post(path, body)
             assert (answer.status_code, answer.json()["error"]["code"]) == (501, "no_model")
 
 
 async def test_a_turn_that_waits_for_the_user_goes_on_with_the_answer() -> None:
     """Told as pending, answered once, and the tool runs in the next turn."""
-    script = [[Call("delete", {"name": "x"}, call_id="c1")], "Done"]
+    script: list[Any] = [[Call("delete", {"name": "x"}, call_id="c1")], "Done"]
     async with open_asked(script=script, tools=[delete]) as asked:
         first = await start(asked, message="Delete x")
         told = await read(asked, first)
@@ -135,7 +136,7 @@ async def test_a_turn_that_waits_for_the_user_goes_on_with_the_answer() -> None:
 
 async def test_a_tool_of_the_client_is_answered_by_the_client() -> None:
     """It is named with the turn, the turn pauses, and what the client found goes to the model."""
-    script = [[Call("where", {"what": "me"}, call_id="c1")], "You are in Oslo"]
+    script: list[Any] = [[Call("where", {"what": "me"}, call_id="c1")], "You are in Oslo"]
     async with open_asked(script=script) as asked:
         first = await start(asked, message="Where am I?", tools=[{"name": "where", "parameters": {"type": "object"}}])
         await read(asked, first)
@@ -173,7 +174,7 @@ async def test_a_thread_that_nobody_has_begun_is_not_found() -> None:
 
 async def test_a_run_of_ag_ui_can_be_joined_again() -> None:
     """The same runId gives the same run, once started; resumed by the last id it gives the rest."""
-    body = {
+    body: dict[str, Any] = {
         "threadId": "th",
         "runId": "run-1",
         "state": {},
@@ -221,12 +222,13 @@ async def test_a_chat_of_the_ai_sdk_and_its_reconnect() -> None:
         assert whole[-1].data == "[DONE]"
         assert "abort" in [it["type"] for it in data_of(whole)]
         assert (await asked.http.get("/api/chat/chat/stream")).status_code == 204
-        for wrong, where in (
+        refused: list[tuple[dict[str, Any], str]] = [
             ({"id": None}, "$.id: "),
             ({"messages": []}, "$.messages: "),
             ({"messages": [{"id": "u", "role": "user", "parts": [{"type": "text"}]}]}, "$.messages[0].parts[0].text: "),
             ({"messages": [{"id": "u", "role": "king", "parts": []}]}, "$.messages[0].role: "),
-        ):
+        ]
+        for wrong, where in refused:
             answer = await asked.post("/api/chat", {**body, **wrong})
             assert answer.status_code == 422
             assert answer.json()["error"]["message"].startswith(where)
