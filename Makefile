@@ -18,9 +18,10 @@ demo: $(STAMP) ## watch a turn grow in the browser: prints an address
 
 test: lint types tests ## every check: formatting, lint, types, tests with coverage of the core
 
-lint: $(STAMP) ## ruff: rules and format
+lint: $(STAMP) ## ruff: rules and format; import-linter: which way imports point
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache --no-logo
 
 types: $(STAMP) ## mypy and basedpyright, both strict
 	$(BIN)/mypy

@@ -59,6 +59,17 @@ def test_imports_point_one_way(room: str, forbidden: tuple[str, ...]) -> None:
     assert wrong == []
 
 
+def test_the_core_stands_on_messages_alone() -> None:
+    """What import-linter cannot say in one line: of `actors` the core uses only itself."""
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in (ROOT / "actors" / "core").rglob("*.py")
+        for name in imported_modules(path)
+        if name.startswith("turnwire.") and not name.startswith(("turnwire.actors.core", "turnwire.messages"))
+    ]
+    assert wrong == []
+
+
 def test_the_core_imports_nothing_of_its_shell() -> None:
     """`actors/core` may use `messages` and itself."""
     wrong = [
