@@ -142,9 +142,10 @@ class Lane:
     def receive_together(self, count: int) -> list[Reply] | ResponseError:
         """Wait for the replies to `count` commands that were sent `together`; a refusal means that none was done."""
         *queued, done = self.receive_many(count + 2)
-        if isinstance(done, list):
-            return done
-        return next((reply for reply in queued if isinstance(reply, ResponseError)), done)
+        if isinstance(done, ResponseError):
+            return next((reply for reply in queued if isinstance(reply, ResponseError)), done)  # that one says why
+        replies: list[Reply] = done
+        return replies
 
     def ask(self, commands: Sequence[Command]) -> list[Reply]:
         """Send commands and wait for all their replies: one round trip."""
