@@ -20,11 +20,13 @@ from turnwire.messages.json_text import dump_json
 from turnwire.runtime.bench.adapters import AdapterCost, measure_adapters
 from turnwire.runtime.bench.conversation import LOADS, ConversationCosts, measure_conversations
 from turnwire.runtime.bench.growth import LENGTHS, GrowthRow, measure_growth
+from turnwire.runtime.bench.http_readers import HttpCosts, measure_http
 from turnwire.runtime.bench.latency import PER_SECOND, TURNS, Latency, measure_latency
 from turnwire.runtime.bench.memory import measure_memory
 from turnwire.runtime.bench.pipeline import SHAPES, PipelineRow, measure
 from turnwire.runtime.bench.plot import Series, draw_costs
 from turnwire.runtime.bench.redis_section import RedisResults, as_json, measure_redis
+from turnwire.runtime.cli.bench_http import print_http
 from turnwire.runtime.cli.bench_redis import print_redis
 
 NAME = "bench"
@@ -47,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="measure the path to Redis instead: at this server (its own keys are removed), or at one started for it",
     )
+    parser.add_argument("--http", action="store_true", help="measure the service instead: 1,000 readers over HTTP")
     parser.add_argument("--plot", metavar="FILE", help="draw costs against lengths into this SVG file too")
 
 
@@ -60,12 +63,13 @@ class Results:
     growth: list[GrowthRow] = attrs.field(factory=list)
     adapters: list[AdapterCost] = attrs.field(factory=list)
     redis: RedisResults | None = None
+    http: HttpCosts | None = None
     conversation: ConversationCosts | None = None
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
-    sections = args.only or (SECTIONS if args.redis is None else ())
+    sections = args.only or (() if args.redis is not None or args.http else SECTIONS)
     if args.repeats < 1:
         print("turnwire bench: --repeats must be 1 or more", file=sys.stderr)
         return 2
@@ -76,6 +80,13 @@ def run(args: argparse.Namespace) -> int:
                 try:
                     results.redis = measure_redis(args.redis, repeats=args.repeats, progress=tick)
                 except (RuntimeError, ValueError, RedisError) as exc:
+                    print(f"turnwire bench: {exc}", file=sys.stderr)
+                    return 2
+        if args.http:
+            with _bar(progress, "HTTP", args.repeats) as tick:
+                try:
+                    results.http = measure_http(repeats=args.repeats, progress=tick)
+                except RuntimeError as exc:
                     print(f"turnwire bench: {exc}", file=sys.stderr)
                     return 2
     if args.json:
@@ -179,6 +190,8 @@ def _print(results: Results) -> None:
         console.print(table)
     if results.redis is not None:
         print_redis(results.redis, console)
+    if results.http is not None:
+        print_http(results.http, console)
     if results.conversation is not None:
         _print_conversation(console, results.conversation)
 
