@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 
+from turnwire.runtime.bench.http_readers import measure_http
 from turnwire.runtime.cli import bench
 from turnwire.runtime.cli.main import main
 
@@ -12,8 +13,8 @@ from turnwire.runtime.cli.main import main
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything, but little of it."""
-    little = {"turns": 3, "readers": 12, "per_second": 60.0, "seconds": 0.5}
-    monkeypatch.setattr(bench, "measure_http", partial(bench.measure_http, **little))
+    little = partial(measure_http, turns=3, readers=12, per_second=60.0, seconds=0.5)
+    monkeypatch.setattr(bench, "measure_http", little)
 
 
 def test_every_reader_sees_every_emission_and_the_end(capsys: pytest.CaptureFixture[str]) -> None:
