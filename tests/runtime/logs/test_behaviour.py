@@ -54,6 +54,33 @@ async def test_what_was_appended_is_read_in_order(open_log: OpenLog) -> None:
     assert [entry.message for entry in entries] == [envelope(output, seq) for seq, output in enumerate(WHOLE, 1)]
 
 
+async def test_the_newest_entries_of_many_turns_are_read_at_once(open_log: OpenLog) -> None:
+    """None where there is none; a fence behind it, as of a turn that was claimed again, is no entry."""
+    async with open_log() as log:
+        await write(log, *WHOLE)
+        await write(log, start("u"))
+        for _ in range(3):
+            await log.claim("t")
+        newest = await log.newest(["u", "nobody", "t"])
+        assert [entry and decode_output(entry.message.payload) for entry in newest] == [start("u"), None, end()]
+        assert await log.newest([]) == ()
+
+
+async def test_what_is_there_can_be_taken_without_waiting(open_log: OpenLog) -> None:
+    """After the first entry, which a reader waits for; None at the end of what there is, and after the end."""
+    async with open_log() as log:
+        await write(log, *WHOLE[:3])
+        async with log.follow("t") as reader:
+            first = await anext(reader)
+            rest = [reader.take_nowait(), reader.take_nowait()]
+            assert says([first, *(entry for entry in rest if entry)]) == list(WHOLE[:3])
+            assert reader.take_nowait() is None
+            await write(log, *WHOLE[3:], first=4)
+            last = [entry async for entry in reader]
+            assert says(last) == list(WHOLE[3:])
+            assert reader.take_nowait() is None
+
+
 async def test_reading_goes_on_after_an_id(open_log: OpenLog) -> None:
     """Whoever says how far it has read gets the rest, at most as many as it asks for."""
     async with open_log() as log:
