@@ -1,5 +1,6 @@
 """Who knows which turns there are: announced here, found again by run, turn, thread or as one of the recent ones."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import attrs
@@ -43,6 +44,10 @@ class TurnDirectory(Protocol):
 
     async def thread_of(self, turn_id: str) -> str | None:
         """Say which thread a turn belongs to."""
+        ...
+
+    async def threads_of(self, turn_ids: Sequence[str]) -> tuple[str | None, ...]:
+        """Say it of many turns at once."""
         ...
 
     async def turns_of(self, thread_id: str) -> tuple[ListedTurn, ...]:

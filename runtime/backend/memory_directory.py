@@ -1,6 +1,7 @@
 """The directory of turns in memory: for a service that is one process."""
 
 import time
+from collections.abc import Sequence
 from math import inf
 
 import attrs
@@ -58,6 +59,12 @@ class MemoryDirectory:
         await trio.lowlevel.checkpoint()
         known = self._known(turn_id)
         return None if known is None else known.turn.thread_id
+
+    async def threads_of(self, turn_ids: Sequence[str]) -> tuple[str | None, ...]:
+        """Say it of many turns at once."""
+        await trio.lowlevel.checkpoint()
+        known = map(self._known, turn_ids)
+        return tuple(None if it is None else it.turn.thread_id for it in known)
 
     async def turns_of(self, thread_id: str) -> tuple[ListedTurn, ...]:
         """List a thread's turns, oldest first."""

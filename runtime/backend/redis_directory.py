@@ -5,7 +5,7 @@ out to have lost it: after every reconnect, which a task notices within a second
 """
 
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TypeVar, cast
@@ -65,6 +65,13 @@ class RedisDirectory:
     async def thread_of(self, turn_id: str) -> str | None:
         """Say which thread a turn belongs to."""
         return await self._get(self._keys.thread_of(turn_id))
+
+    async def threads_of(self, turn_ids: Sequence[str]) -> tuple[str | None, ...]:
+        """Say it of many turns at once: one round trip."""
+        if not turn_ids:
+            return ()
+        reply = await self._ask(("MGET", *map(self._keys.thread_of, turn_ids)))
+        return tuple(None if it is None else it.decode() for it in cast("list[bytes | None]", reply))
 
     async def turns_of(self, thread_id: str) -> tuple[ListedTurn, ...]:
         """List a thread's turns, oldest first."""

@@ -79,15 +79,19 @@ class Access:
         matches = [hmac.compare_digest(digest, known) for known in self._digests]  # all of them: it takes the same time
         if any(matches):
             return Principal(f"token {digest.hex()[:8]}")
-        try:
-            turn_id = read_token(self._secret or b"", given, now=time.time())
-        except TokenError as exc:
-            raise _unauthorised(exc.code, str(exc)) from None
-        if self._secret is None:
-            raise _unauthorised("invalid_token", "the token is not valid")
+        turn_id = self._read(given)
         if need != "turn" or turn_id != request.path_params.get("turn_id"):
             raise HttpError(403, "forbidden", "this token lets read one turn only, and not this")
         return Principal("read-only token", turn_id)
+
+    def _read(self, token: str) -> str:
+        """Give the turn that a read-only token is for. Raises HttpError 401."""
+        if self._secret is None:  # nobody has minted any
+            raise _unauthorised("invalid_token", "the token is not valid")
+        try:
+            return read_token(self._secret, token, now=time.time())
+        except TokenError as exc:
+            raise _unauthorised(exc.code, str(exc)) from None
 
     async def authorise(self, principal: Principal, action: Action, target: Target) -> None:
         """Ask the host. Raises HttpError 403."""

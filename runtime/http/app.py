@@ -5,6 +5,7 @@ From the outside in: the gate (tokens out of URLs, CORS, headers), Starlette's r
 
 import time
 from collections.abc import Iterable, Mapping
+from functools import partial
 from urllib.parse import parse_qsl, urlencode
 
 import trio
@@ -27,6 +28,7 @@ from turnwire.runtime.http import (
 from turnwire.runtime.http.access import TOKEN_KEY, Target
 from turnwire.runtime.http.errors import HttpError, error_response, json_response, to_http_error
 from turnwire.runtime.http.openapi import describe
+from turnwire.runtime.http.patience import patiently
 from turnwire.runtime.http.routes import Route
 from turnwire.runtime.http.service import PRINCIPAL, Service
 from turnwire.runtime.observe import get_logger
@@ -152,6 +154,8 @@ class Resource:
         request.scope[PRINCIPAL] = self._service.access.check(request, route.need)
         if self._service.access.authoriser is not None and route.about != "own":
             await self._service.authorise(request, route.action, await self._target(request, route))
+        if route.method == "GET":  # what only reads may be asked twice
+            return await patiently(partial(route.endpoint, self._service, request))
         return await route.endpoint(self._service, request)
 
     async def _target(self, request: Request, route: Route) -> Target:

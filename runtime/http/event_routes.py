@@ -1,6 +1,7 @@
 """Log A over HTTP: producers append StreamEvents, all or none of a request; raw readers follow them."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast
 
 from starlette.requests import Request
@@ -14,6 +15,7 @@ from turnwire.messages.json_text import dump_json
 from turnwire.runtime.http.access import Target
 from turnwire.runtime.http.bodies import body_kind, check_text, parse_body, read_body
 from turnwire.runtime.http.errors import HttpError, conflict, json_response, too_large, unprocessable
+from turnwire.runtime.http.patience import patiently
 from turnwire.runtime.http.routes import Query, Route
 from turnwire.runtime.http.service import Service
 from turnwire.runtime.http.streams import place_of, stream_run
@@ -30,12 +32,13 @@ async def append(service: Service, request: Request) -> ASGIApp:
     if not texts:
         raise unprocessable("$: expected at least one event, got none")
     first = _check(texts, run_id, most=limits.event_bytes)
-    turn_id = await service.backend.directory.turn_of(run_id)
+    turn_id = await patiently(partial(service.backend.directory.turn_of, run_id))
     if turn_id is None:
         turn_id = await _announce(service, request, run_id, first)
     elif service.access.authoriser is not None:
         await service.authorise(request, "write", Target(turn_id, await service.thread_of(turn_id)))
-    ids = await service.backend.log.append_events(run_id, texts)
+    # Tried again, some may be in the log twice: whoever folds it drops the repeated ids.
+    ids = await patiently(partial(service.backend.log.append_events, run_id, texts))
     return json_response({"runId": run_id, "turnId": turn_id, "accepted": len(ids), "lastEventId": str(ids[-1])}, 202)
 
 
@@ -88,11 +91,13 @@ async def _announce(service: Service, request: Request, run_id: str, first: Stre
     turn_id = check_text(start.turn_id, "event 0: $.payload.turn_id")
     thread_id = check_text(start.thread_id, "event 0: $.payload.thread_id")
     await service.authorise(request, "write", Target(turn_id, thread_id))
-    other = await service.backend.directory.run_of(turn_id)
+    directory = service.backend.directory
+    other = await patiently(partial(directory.run_of, turn_id))
     if other is not None and other != run_id:
         raise conflict(f"event 0: $.payload.turn_id: turn {turn_id!r} belongs to run {other!r}")
     service.check_room()
-    await service.backend.directory.announce(Announcement(run_id=run_id, turn_id=turn_id, thread_id=thread_id))
+    announcement = Announcement(run_id=run_id, turn_id=turn_id, thread_id=thread_id)
+    await patiently(partial(directory.announce, announcement))
     return turn_id
 
 

@@ -95,7 +95,13 @@ async def open_service(
     """
     async with open_parts(settings, models=models, tools=tools, authoriser=authoriser) as service:
         http = settings.http
-        server = HttpServer(make_app(service), host=http.host, port=http.port, grace=http.grace)
+        server = HttpServer(
+            make_app(service),
+            host=http.host,
+            port=http.port,
+            grace=http.grace,
+            budget=lambda: settings.worker.restart_budget,
+        )
         running = RunningService(service, await server.listen(), server)
         async with run_beside(running.run, running.shut_down):
             yield running

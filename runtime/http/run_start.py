@@ -1,6 +1,7 @@
 """Starts the runs that clients ask for: keeps the input, announces the turn; a worker with a model does the rest."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from starlette.requests import Request
 from starlette.types import ASGIApp
@@ -8,6 +9,7 @@ from starlette.types import ASGIApp
 from turnwire.messages.runs import PendingCall, RunInput
 from turnwire.runtime.http.access import Target
 from turnwire.runtime.http.errors import HttpError, conflict, unprocessable
+from turnwire.runtime.http.patience import patiently
 from turnwire.runtime.http.service import Service
 from turnwire.runtime.http.sources import Place
 from turnwire.runtime.http.streams import stream_turn
@@ -22,7 +24,7 @@ async def start_run(service: Service, request: Request, run: RunInput, *, where:
     """
     await service.authorise(request, "write", Target(run.turn_id, run.thread_id))
     directory = service.backend.directory
-    thread_id = await directory.thread_of(run.turn_id)
+    thread_id = await patiently(partial(directory.thread_of, run.turn_id))
     if thread_id is not None:
         if thread_id != run.thread_id:
             raise conflict(f"{where}: turn {run.turn_id!r} belongs to thread {thread_id!r}")
@@ -32,10 +34,9 @@ async def start_run(service: Service, request: Request, run: RunInput, *, where:
     if run.model is not None and run.model not in service.models:
         raise unprocessable(f"model: {run.model!r} is none of {', '.join(service.models)}")
     service.check_room()
-    await service.backend.threads.put_input(run)
-    await directory.announce(
-        Announcement(run_id=run.run_id, turn_id=run.turn_id, thread_id=run.thread_id, kind="engine")
-    )
+    await patiently(partial(service.backend.threads.put_input, run))
+    announcement = Announcement(run_id=run.run_id, turn_id=run.turn_id, thread_id=run.thread_id, kind="engine")
+    await patiently(partial(directory.announce, announcement))
 
 
 def pending_of(service: Service, run_id: str, thread_id: str) -> Pending:

@@ -5,6 +5,8 @@ nothing (what it sends is shielded), so ours knows the connections and closes wh
 """
 
 import logging
+from collections.abc import Callable
+from functools import partial
 
 import trio
 from hypercorn.app_wrappers import ASGIWrapper
@@ -14,6 +16,8 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState, LifespanState
 from starlette.types import ASGIApp
 
+from turnwire.actors.core.restarts import RestartBudget
+from turnwire.actors.supervisor import run_supervised
 from turnwire.runtime.observe import get_logger
 
 log = get_logger("turnwire.http")
@@ -25,11 +29,14 @@ CUT = 0.5  # seconds for connections to notice that they were closed
 class HttpServer:
     """Serves an application until it is told to stop."""
 
-    def __init__(self, app: ASGIApp, *, host: str, port: int, grace: float) -> None:
+    def __init__(
+        self, app: ASGIApp, *, host: str, port: int, grace: float, budget: Callable[[], RestartBudget] = RestartBudget
+    ) -> None:
         self._app = ASGIWrapper(app)  # type: ignore[arg-type]  # two names of the same ASGI types
         self._host = host
         self._port = port
         self._grace = grace
+        self._budget = budget
         self.config = _config()
         """Hypercorn's own."""
         self._context = WorkerContext(None)
@@ -65,7 +72,9 @@ class HttpServer:
         async with trio.open_nursery() as connections:
             async with trio.open_nursery() as accepting:
                 for listener in self._listeners:
-                    accepting.start_soon(self._accept, listener, connections, name="accept loop")
+                    accept = partial(self._accept, listener, connections)
+                    supervised = partial(run_supervised, accept, name="accept loop", budget=self._budget())
+                    accepting.start_soon(supervised, name="accept loop")
                 await self._stop.wait()
                 accepting.cancel_scope.cancel()
             await self._context.terminated.set()  # idle connections end now, busy ones after their request

@@ -1,17 +1,19 @@
 """Turns over HTTP: the list of recent ones, one at a glance, its stream, its end, and tokens to read it with."""
 
+from functools import partial
+
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from turnwire.messages.wire import json_name
-from turnwire.runtime.backend import ListedTurn
 from turnwire.runtime.http.access import Target
 from turnwire.runtime.http.bodies import number_at, read_object, text_at
 from turnwire.runtime.http.errors import HttpError, bad_request, json_response, not_found, unprocessable
+from turnwire.runtime.http.patience import patiently
 from turnwire.runtime.http.routes import Query, Route
 from turnwire.runtime.http.run_start import stream_run_of
 from turnwire.runtime.http.service import Service
-from turnwire.runtime.http.snapshots import read_snapshot, state_of
+from turnwire.runtime.http.snapshots import State, read_snapshot, state_of
 from turnwire.runtime.http.streams import dialect_of, place_of, stream_turn
 from turnwire.runtime.http.tellers import DIALECTS, make_teller
 from turnwire.runtime.queue.words import stop_event
@@ -28,24 +30,17 @@ async def list_turns(service: Service, request: Request) -> ASGIApp:
         page = await service.backend.directory.recent(before=request.query_params.get("before"), limit=limit)
     except ValueError as exc:
         raise bad_request("invalid_parameter", f"query before: {exc}") from None
-    newest = await service.backend.log.newest([it.turn_id for it in page.turns])
+    ids = [it.turn_id for it in page.turns]
+    newest, threads = await service.backend.log.newest(ids), await service.backend.directory.threads_of(ids)
     turns = [
-        {
-            "turnId": it.turn_id,
-            "threadId": await service.backend.directory.thread_of(it.turn_id),
-            "state": state_of(entry),
-            "announcedAt": it.announced_ms,
-        }
-        for it, entry in zip(page.turns, newest, strict=True)
-        if await _may_see(service, request, it)
+        {"turnId": it.turn_id, "threadId": thread, "state": state_of(entry), "announcedAt": it.announced_ms}
+        for it, entry, thread in zip(page.turns, newest, threads, strict=True)
+        if await _may_see(service, request, Target(it.turn_id, thread))
     ]
     return json_response({"turns": turns, "before": page.before})
 
 
-async def _may_see(service: Service, request: Request, turn: ListedTurn) -> bool:
-    if service.access.authoriser is None:
-        return True
-    target = Target(turn.turn_id, await service.backend.directory.thread_of(turn.turn_id))
+async def _may_see(service: Service, request: Request, target: Target) -> bool:
     try:
         await service.authorise(request, "read", target)
     except HttpError:
@@ -78,6 +73,11 @@ async def stop(service: Service, request: Request) -> ASGIApp:
     turn_id: str = request.path_params["turn_id"]
     fields = await read_object(request, most=SMALL_BODY, optional=True)
     reason = text_at(fields, "reason", default=STOPPED) or STOPPED
+    state = await patiently(partial(_stop, service, turn_id, reason))
+    return json_response({"turnId": turn_id, "state": state}, 202)
+
+
+async def _stop(service: Service, turn_id: str, reason: str) -> State:
     run_id = await service.backend.directory.run_of(turn_id)
     if run_id is None:
         raise not_found(f"turn {turn_id!r}")
@@ -85,7 +85,7 @@ async def stop(service: Service, request: Request) -> ASGIApp:
     state = state_of(newest)
     if state in ("waiting", "running"):
         await service.backend.log.append_events(run_id, [stop_event(run_id, turn_id, reason)])
-    return json_response({"turnId": turn_id, "state": state}, 202)
+    return state
 
 
 async def mint(service: Service, request: Request) -> ASGIApp:
@@ -95,7 +95,7 @@ async def mint(service: Service, request: Request) -> ASGIApp:
     seconds = fields.get("seconds")
     if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0):
         raise unprocessable(f"$.seconds: expected a number greater than 0, got {json_name(seconds)}")
-    await known_thread(service, turn_id)
+    await patiently(partial(known_thread, service, turn_id))
     token, expires_at = service.access.mint(turn_id, seconds=seconds)
     return json_response({"turnId": turn_id, "token": token, "expiresAt": expires_at * 1000}, 201)
 

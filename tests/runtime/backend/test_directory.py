@@ -49,6 +49,8 @@ async def test_a_turn_is_found_from_all_sides(open_directory: OpenDirectory) -> 
             assert await it.turn_of("r1") == "t1"
             assert await it.run_of("t1") == "r1"
             assert await it.thread_of("t1") == "th"
+            assert await it.threads_of(["no", "t1"]) == (None, "th")
+            assert await it.threads_of([]) == ()
             assert [listed.turn_id for listed in await it.turns_of("th")] == ["t1"]
             assert [listed.turn_id for listed in (await it.recent()).turns] == ["t1"]
 

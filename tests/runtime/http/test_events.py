@@ -6,7 +6,9 @@ from typing import Any
 
 import attrs
 import pytest
+import trio
 
+from tests.kit.servers import NAMES, RedisServer, find_server
 from tests.kit.service import open_asked, settings_with
 from tests.kit.sse import data_of
 from tests.kit.turns import begin, delta, finished, said, started
@@ -154,3 +156,26 @@ async def test_raw_readers_resume_where_they_were() -> None:
             assert again == rest
         assert (await asked.http.get(f"{PATH}?from={every[-1].last_id}")).status_code == 204
         assert (await asked.http.get(f"{PATH}?from=x")).status_code == 400
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_what_a_killed_server_lost_is_put_back(name: str) -> None:
+    """Posted, acknowledged, lost: announcements and events are there again, and the turn goes on to its end."""
+    with RedisServer(find_server(name)) as server:  # without persistence: it forgets everything
+        worker = {"grace": 0.0, "claim_idle": 1.0, "heartbeat": 0.2}
+        async with open_asked(settings_with(redis={"url": server.url}, worker=worker)) as asked:
+            await asked.publish("r", started("t", "th"), begin("m"), delta("m", "Hel"))
+            await asked.events("/xapi/turns/t/stream", most=2)
+            await asked.publish("r2", started("t2", "th"))
+            server.kill()
+            server.start()
+            with trio.fail_after(20):
+                while not (await asked.http.get("/xapi/turns")).json().get("turns", [])[1:]:  # noqa: ASYNC110
+                    await trio.sleep(0.05)
+            await asked.publish("r", said("m", "Hello"), finished())
+            told = data_of(await asked.events("/xapi/turns/t/stream"))
+            assert (told[-2]["content"], told[-1]["type"]) == ("Hello", "turn_complete")
+            raw = {it["event_id"]: it["type"] for it in data_of(await asked.events(PATH))}
+            assert list(raw.values()) == ["response_start", "item_start", "item_delta", "item_done", "response_done"]
+            await asked.publish("r2", finished())
+            assert data_of(await asked.events("/xapi/turns/t2/stream"))[-1]["type"] == "turn_complete"
