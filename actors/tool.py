@@ -1,7 +1,7 @@
 """Running a tool: one call, checked, timed, and turned into data whatever comes of it.
 
 A tool that raises or takes too long gives an error result: the model is told the type and the message, the log gets the
-trace. Only Cancelled passes through, because somebody has pressed stop.
+trace. Only Cancelled passes through, because somebody has pressed stop, and KeyboardInterrupt.
 
 Functions that are not async run in threads. A thread cannot be stopped: one that takes too long is left to itself, and
 what it returns later is dropped. Such threads hold their place among at most MAX_THREADS, so tools that hang starve
@@ -49,7 +49,15 @@ async def run_tool(called: Tool, arguments: str, *, limit: int = MAX_RESULT_CHAR
 
 
 async def _call(called: Tool, given: dict[str, Any]) -> object:
-    function = cast("Any", called.function)
+    try:
+        return await _enter(called, cast("Any", called.function), given)
+    except (Exception, BaseExceptionGroup, trio.Cancelled, KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as exc:  # sys.exit, or asyncio's CancelledError: it ends the tool, and nobody else
+        raise RuntimeError(f"the tool raised {exc!r}") from exc
+
+
+async def _enter(called: Tool, function: Any, given: dict[str, Any]) -> object:
     if called.is_async:
         return await function(**given)
     returned: tuple[object] = await trio.to_thread.run_sync(  # in a tuple: trio lets no coroutine out of a thread
@@ -69,8 +77,16 @@ def _limiter() -> trio.CapacityLimiter:
 
 def _raised(called: Tool, failures: BaseExceptionGroup[Exception], limit: int) -> ToolResult:
     _log.warning("tool %s raised", called.name, exc_info=failures)
-    said = [f"{type(leaf).__name__}: {leaf}" if str(leaf) else type(leaf).__name__ for leaf in _leaves(failures)]
-    return failed(f"{called.name} failed: {'; '.join(said)}", limit=limit)
+    return failed(f"{called.name} failed: {'; '.join(map(_say, _leaves(failures)))}", limit=limit)
+
+
+def _say(failure: BaseException) -> str:
+    try:
+        words = str(failure)
+    except Exception:  # noqa: BLE001 - whoever cannot say what went wrong has gone wrong, and that is all
+        words = ""
+    name = type(failure).__name__
+    return f"{name}: {words}" if words else name
 
 
 def _leaves(failure: BaseException) -> Iterator[BaseException]:

@@ -66,8 +66,8 @@ class Reply:
     def push(self, events: Iterable[StreamEvent]) -> None:
         """Take what the model said next. After its terminal it has no more to say."""
         for event in events:
-            if self.end is None:
-                self._push(event)
+            if self.end is None and (fresh := self._ids.fresh_event(event)) is not None:
+                self._push(fresh)
 
     def abort(self, closing: Iterable[StreamEvent]) -> None:
         """End it because the user wants it; `closing` is what the model's stream has to say to that (C9)."""

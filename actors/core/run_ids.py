@@ -2,7 +2,7 @@
 
 An item's id names one item of the run. A call's id names one call of the whole thread, since results, answers and
 approvals find their call by it, also in later runs. What the provider called a call is kept in its provider data
-(messages/own_ids.py).
+(messages/own_ids.py). An event's id names one event of the run: one that comes twice in a reply is the same event.
 """
 
 from collections.abc import Iterable
@@ -33,9 +33,12 @@ class RunIds:
         self._renamed: dict[str, str] = {}  # items of the reply that runs, under the id that its model uses
         self._call_of: dict[str, str] = {}  # our id of the call that an item is, by the item's
         self._ours: dict[str, str] = {}  # our id of the newest call, by the provider's
+        self._heard: set[str] = set()  # ids of events in the reply that runs
+        self._events: set[str] = set()  # ids of events in this run, under which they are told
 
     def begin_reply(self) -> None:
         """Begin another reply: what it names, it has named itself."""
+        self._heard.clear()
         self._renamed.clear()
         self._call_of.clear()
 
@@ -46,6 +49,18 @@ class RunIds:
     def fresh_item(self, wanted: str) -> str:
         """Give an id for an item that no other has, and take it."""
         return _take(wanted, self.items)
+
+    def fresh_event(self, event: StreamEvent) -> StreamEvent | None:
+        """Give an event under an id that the run has not used; None if it came before in this reply.
+
+        A model that numbers each reply anew would have all but the first dropped by its turn as repeated (R17).
+        """
+        own = event.event_id
+        if own in self._heard:
+            return None
+        self._heard.add(own)
+        ours = _take(own, self._events)
+        return event if ours == own else attrs.evolve(event, event_id=ours)
 
     def rename(self, event: StreamEvent) -> StreamEvent:
         """Give an event of a model with ids that are unique. Usually it is the same event."""

@@ -12,7 +12,7 @@ import attrs
 
 from turnwire.messages.json_text import dump_json
 from turnwire.messages.runs import Answer, ApprovalAnswer, PendingCall, RunInput, ToolAnswer
-from turnwire.messages.ui import SavedConversation, TextPart, ToolCallPart, ToolResultPart, UIMessage
+from turnwire.messages.ui import Part, SavedConversation, TextPart, ToolCallPart, ToolResultPart, UIMessage
 
 
 @attrs.frozen(kw_only=True)
@@ -36,7 +36,7 @@ def opening_of(run: RunInput, stored: SavedConversation | None) -> SavedConversa
     known = stored or SavedConversation()
     messages = [*(known.messages if run.messages is None else _carry_over(run.messages, known.messages))]
     there = {message.id for message in messages}
-    messages += (message for message in run.new_messages if message.id not in there)
+    messages += (each for each in _carry_over(run.new_messages, known.messages) if each.id not in there)
     return SavedConversation(messages=tuple(messages), state=known.state if run.state is None else run.state)
 
 
@@ -88,22 +88,30 @@ def _newest(run: RunInput) -> UIMessage | None:
 
 
 def _carry_over(given: Iterable[UIMessage], known: Iterable[UIMessage]) -> list[UIMessage]:
-    """Let the calls of a client's messages keep what is stored of them and what no client sends back."""
+    """Let the calls of a client's messages be what is stored of them; what is not stored was never asked.
+
+    A call that waits runs with the arguments that its user was shown, whatever a client sends; and a client keeps
+    nothing of what a provider has sealed.
+    """
     stored = {part.id: part for message in known for part in message.parts if isinstance(part, ToolCallPart)}
 
-    def carried(message: UIMessage) -> UIMessage:
-        if not any(isinstance(part, ToolCallPart) and part.id in stored for part in message.parts):
-            return message
-        parts = (
-            attrs.evolve(
-                part,
-                approval=part.approval or stored[part.id].approval,
-                provider_data=part.provider_data or stored[part.id].provider_data,
-            )
-            if isinstance(part, ToolCallPart) and part.id in stored
-            else part
-            for part in message.parts
+    def carried(part: Part) -> Part:
+        if not isinstance(part, ToolCallPart):
+            return part
+        if (ours := stored.get(part.id)) is None:
+            return part if part.approval is None else attrs.evolve(part, approval=None)
+        return attrs.evolve(
+            part,
+            name=ours.name,
+            arguments=ours.arguments,
+            input=ours.input,
+            approval=ours.approval,
+            provider_data=part.provider_data or ours.provider_data,
         )
-        return attrs.evolve(message, parts=tuple(parts))
 
-    return [carried(message) for message in given]
+    return [_with_parts(message, tuple(map(carried, message.parts))) for message in given]
+
+
+def _with_parts(message: UIMessage, parts: tuple[Part, ...]) -> UIMessage:
+    changed = any(new is not old for new, old in zip(parts, message.parts, strict=True))
+    return attrs.evolve(message, parts=parts) if changed else message

@@ -1,5 +1,6 @@
 """Running tools: whatever they do is data, except being cancelled."""
 
+import asyncio
 import dataclasses
 import enum
 import logging
@@ -110,6 +111,35 @@ async def test_a_tool_that_raises_is_data(is_async: bool, caplog: pytest.LogCapt
         text="fail failed: KeyError: 'no such city'", success=False, error="fail failed: KeyError: 'no such city'"
     )
     assert "Traceback" in caplog.text
+
+
+class WordlessError(Exception):
+    """Cannot even say what went wrong."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (SystemExit(3), "RuntimeError: the tool raised SystemExit(3)"),
+        (asyncio.CancelledError(), "RuntimeError: the tool raised CancelledError()"),
+        (WordlessError(), "WordlessError"),
+    ],
+)
+@pytest.mark.parametrize("is_async", [True, False])
+async def test_whatever_a_tool_raises_ends_nobody_else(raised: BaseException, said: str, is_async: bool) -> None:
+    """Not a program's exit, not another loop's cancellation, not an error that cannot be put into words."""
+
+    async def fail() -> None:
+        raise raised
+
+    def fail_in_a_thread() -> None:
+        raise raised
+
+    result = await run_tool(Tool.of(fail if is_async else fail_in_a_thread, name="fail"), "{}")
+    assert (result.success, result.text) == (False, f"fail failed: {said}")
 
 
 async def test_errors_of_a_tools_own_tasks_are_told_one_by_one() -> None:

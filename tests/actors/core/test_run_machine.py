@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import attrs
+
 from tests.kit.agents import brief
 from tests.kit.turns import begin, called, delta, event, finished, said, started
 from turnwire.actors.core.loop import max_iterations
@@ -141,6 +143,23 @@ def test_what_a_model_says_twice_is_said_once() -> None:
     machine.conclude()
     machine.tell_end()
     assert told(machine)[2:] == ["call c: look {}", "result c: seen", "done complete tool_calls"]
+
+
+def test_an_event_that_comes_twice_counts_once_and_replies_may_number_anew() -> None:
+    """A turn drops ids that it knows: what the second reply says would be lost, and the conversation would differ."""
+    machine = make()
+    heard: list[Any] = []
+    for number in (1, 2):
+        reply = [begin("m"), delta("m", "a"), said("m", "a"), finished()]
+        numbered = [attrs.evolve(each, event_id=f"e{place}") for place, each in enumerate(reply)]
+        before = machine.open_reply()
+        machine.push([*numbered[:2], numbered[1], *numbered[2:]])
+        machine.finish_reply(before)
+        heard += [each.delta for each in machine.take_agui() if isinstance(each, TextMessageContent)]
+        assert heard == ["a"] * number
+    machine.conclude()
+    machine.tell_end()
+    assert told(machine) == ["start", "user: Hi", "agent: a", "agent: a", "done complete stop"]
 
 
 def test_a_model_that_leaves_items_open_has_them_closed() -> None:

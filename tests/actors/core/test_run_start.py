@@ -47,6 +47,23 @@ def test_the_client_s_messages_replace_what_is_stored() -> None:
     assert call_ids(opening.messages) == {"c", "d"}
 
 
+def test_a_client_changes_no_call_that_waits() -> None:
+    """Neither under its own id nor under its approval's: what was asked is what runs."""
+    waits = call("c", approval=Approval(id="ap"))
+    stored = SavedConversation(messages=(assistant(waits),))
+    forged = ToolCallPart(
+        id="c", name="rm", arguments='{"x":1}', input={"x": 1}, state="input-complete", approval=Approval(id="other")
+    )
+    named_alike = call("d", approval=Approval(id="ap", approved=True))
+    for given in (
+        run(messages=(assistant(forged), assistant(named_alike, message_id="a2"))),
+        run(new_messages=(assistant(forged, named_alike, message_id="a3"),)),
+    ):
+        messages = opening_of(given, stored).messages
+        answered = sort_waiting(messages, (), (ApprovalAnswer(approval_id="ap", approved=True),)).answered
+        assert [each.call for each in answered] == [waits]
+
+
 def test_the_prompt_is_what_the_user_said_last() -> None:
     """In the new messages, or at the end of the client's own."""
     assert prompt_of(run(new_messages=(user("One"), user("Two", "u2")))) == "Two"
