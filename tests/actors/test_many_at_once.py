@@ -214,6 +214,7 @@ async def test_an_output_that_cannot_be_worded_takes_nothing_else_with_it(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those before and behind it in the same call are delivered all the same, then the turn_error."""
+
     def encode_most(output: Output) -> str:
         if isinstance(output, Message) and len(output.content) == 24:
             raise ValueError("no words for this")
