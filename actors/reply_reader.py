@@ -1,7 +1,7 @@
 """Reads one reply of a model to its end, or to where it is broken off; and closes its stream whatever happens."""
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 import trio
 
@@ -9,6 +9,9 @@ from turnwire.actors.engine_ports import ModelStream
 from turnwire.messages.events import StreamEvent
 
 log = logging.getLogger("turnwire.engine")
+
+LINGER = 1.0
+"""Seconds that a stream has for ending by itself after its terminal: a connection read to its end is used again."""
 
 
 class ReplyReader:
@@ -23,13 +26,14 @@ class ReplyReader:
     async def run(
         self, take: Callable[[Sequence[StreamEvent]], bool], wait_for_room: Callable[[], Awaitable[object]]
     ) -> None:
-        """Hand over what comes. `take` says whether more is wanted: a model may linger after its terminal."""
+        """Hand over what comes. `take` says whether more is wanted; what comes after that is passed over."""
         replies = aiter(self.stream)
         try:
             async for events in replies:
                 if not take(events):
                     break
                 await wait_for_room()
+            await _read_out(replies)
         except trio.Cancelled:
             self._abort()
             raise
@@ -42,6 +46,16 @@ class ReplyReader:
             self.closing = self.stream.abort()
         except Exception:
             log.exception("a model's stream could not be aborted")
+
+
+async def _read_out(replies: AsyncIterator[object]) -> None:
+    """Read what comes after the terminal, which is nothing. The reply is told: whatever breaks here changes nothing."""
+    with trio.move_on_after(LINGER):
+        try:
+            async for _ in replies:
+                pass
+        except Exception as exc:  # noqa: BLE001  # as above
+            log.debug("a model's stream broke after its terminal: %r", exc)
 
 
 async def _close(*closed: object) -> None:
