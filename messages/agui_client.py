@@ -14,11 +14,10 @@ from turnwire.messages.agui_delta_codec import try_decode_agui_delta
 from turnwire.messages.agui_more import AnyAguiEvent
 from turnwire.messages.errors import InvalidEventError
 from turnwire.messages.events import Id, Json
-from turnwire.messages.json_text import parse_json
-from turnwire.messages.shapes import Nested, Shape
+from turnwire.messages.shapes import Shape
 from turnwire.messages.ui import UIMessage
-from turnwire.messages.ui_codec import structure_ui_message, unstructure_ui_message
-from turnwire.messages.wire import json_name
+from turnwire.messages.ui_codec import UI_MESSAGE
+from turnwire.messages.wire import json_name, parse_document
 
 
 @attrs.frozen(kw_only=True)
@@ -53,11 +52,10 @@ class ClientStreamEnd:
 ClientLine: TypeAlias = ClientToolResult | ClientApproval | ClientMessage | ClientStreamEnd
 ConversationLine: TypeAlias = AnyAguiEvent | ClientLine
 
-_MESSAGE: Nested = (lambda value, path, _event: structure_ui_message(value, path), unstructure_ui_message)
 CLIENT_LINES: Mapping[str, Shape[Any]] = {
     "CLIENT_TOOL_RESULT": Shape(ClientToolResult),
     "CLIENT_APPROVAL": Shape(ClientApproval),
-    "CLIENT_MESSAGE": Shape(ClientMessage, nested={"message": _MESSAGE}),
+    "CLIENT_MESSAGE": Shape(ClientMessage, nested={"message": UI_MESSAGE}),
     "CLIENT_STREAM_END": Shape(ClientStreamEnd),
 }
 """Wire name of each line."""
@@ -74,11 +72,7 @@ def decode_line(data: bytes | str) -> ConversationLine:
     """Decode one line of a conversation. Raises InvalidEventError that says where it is none."""
     if (delta := try_decode_agui_delta(data)) is not None:
         return delta
-    try:
-        document = parse_json(data)
-    except ValueError as exc:
-        raise InvalidEventError(f"not JSON: {exc}") from None
-    return structure_line(document)
+    return structure_line(parse_document(data))
 
 
 def structure_line(document: object) -> ConversationLine:

@@ -16,9 +16,8 @@ from turnwire.messages.agui_more import AnyAguiEvent
 from turnwire.messages.agui_usage import structure_usage, unstructure_token_usages, unstructure_usage
 from turnwire.messages.errors import InvalidEventError
 from turnwire.messages.event_codec import MAX_EVENT_BYTES
-from turnwire.messages.json_text import dump_json, parse_json, refuse_nan
 from turnwire.messages.shapes import Nested, Shape, each
-from turnwire.messages.wire import json_name
+from turnwire.messages.wire import dump_document, json_name, parse_document
 
 Dialect: TypeAlias = Literal["1.0", "canonical"]
 
@@ -72,11 +71,7 @@ def decode_agui(data: bytes | str, *, max_bytes: int = MAX_EVENT_BYTES) -> AnyAg
         raise InvalidEventError(f"{len(data)} bytes; at most {max_bytes} are taken")
     if (delta := try_decode_agui_delta(data)) is not None:
         return delta
-    try:
-        document = parse_json(data)
-    except ValueError as exc:
-        raise InvalidEventError(f"not JSON: {exc}") from None
-    return structure_agui(document)
+    return structure_agui(parse_document(data))
 
 
 def structure_agui(document: object) -> AnyAguiEvent:
@@ -98,9 +93,7 @@ def structure_agui(document: object) -> AnyAguiEvent:
 
 def encode_agui(event: AnyAguiEvent, *, dialect: Dialect = "1.0") -> bytes:
     """Encode one event as compact JSON. Raises ValueError if a NaN is in it."""
-    wire = unstructure_agui(event, dialect=dialect)
-    refuse_nan(wire)
-    return dump_json(wire)
+    return dump_document(unstructure_agui(event, dialect=dialect))
 
 
 def unstructure_agui(event: AnyAguiEvent, *, dialect: Dialect = "1.0") -> dict[str, Any]:

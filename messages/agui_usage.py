@@ -6,6 +6,7 @@ import attrs
 
 from turnwire.messages.errors import InvalidEventError
 from turnwire.messages.events import Count, Usage
+from turnwire.messages.providers.usage import add_usage
 from turnwire.messages.shapes import Shape, each
 from turnwire.messages.wire import json_name
 
@@ -42,7 +43,7 @@ def structure_usage(value: Any, path: str, event: str | None) -> Usage:
     """Make usage of either form; the entries of a list are added up."""
     if isinstance(value, list):
         entries = cast("tuple[_TokenUsage, ...]", _structure_all(value, path, event))
-        return add_usages(*(Usage(**attrs.asdict(entry)) for entry in entries))
+        return add_usage(*(Usage(**attrs.asdict(entry)) for entry in entries)) or Usage()
     if not isinstance(value, dict):
         raise InvalidEventError(f"expected an object or an array, got {json_name(value)}", path=path, event=event)
     return _USAGE.structure(cast("object", value), path, event)
@@ -56,17 +57,3 @@ def unstructure_usage(usage: Usage) -> dict[str, Any]:
 def unstructure_token_usages(usage: Usage) -> list[dict[str, Any]]:
     """Give usage as AG-UI 1.0 tells it."""
     return [_TOKEN_USAGE.unstructure(_TokenUsage(**attrs.asdict(usage)))]
-
-
-def add_usages(*usages: Usage | None) -> Usage:
-    """Add up what is known. What none of them knows stays unknown.
-
-    >>> add_usages(Usage(prompt_tokens=2), None, Usage(prompt_tokens=3)).prompt_tokens
-    5
-    """
-    sums: dict[str, int] = {}
-    for usage in usages:
-        for name, count in (attrs.asdict(usage) if usage is not None else {}).items():
-            if count is not None:
-                sums[name] = sums.get(name, 0) + count
-    return Usage(**sums)

@@ -45,8 +45,8 @@ from turnwire.messages.events import (
     UnknownPayload,
     UsageUpdate,
 )
-from turnwire.messages.json_text import dump_json, parse_json, refuse_nan
-from turnwire.messages.wire import convert, json_name
+from turnwire.messages.json_text import dump_json, refuse_nan
+from turnwire.messages.wire import convert, json_name, parse_document
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 """Larger events are refused unread: one event must not be able to take the process's memory."""
@@ -101,11 +101,7 @@ def decode_event(data: bytes | str, *, max_bytes: int = MAX_EVENT_BYTES) -> Stre
             ),
             payload=ItemDelta(item_id=delta.payload.item_id, delta_content=delta.payload.delta_content),
         )
-    try:
-        document = parse_json(data)
-    except ValueError as exc:
-        raise InvalidEventError(f"not JSON: {exc}") from None
-    return structure_event(document)
+    return structure_event(parse_document(data))
 
 
 def structure_event(document: object) -> StreamEvent:

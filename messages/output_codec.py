@@ -23,6 +23,7 @@ from turnwire.messages.outputs import (
     TurnStarted,
     TurnUsage,
 )
+from turnwire.messages.wire import camel
 
 OUTPUT_TYPES: Mapping[str, type[attrs.AttrsInstance]] = {
     "message": Message,
@@ -101,17 +102,12 @@ _PATH = re.compile(r"@ \$[\w.]*$")  # cattrs names attributes; whoever reads the
 
 
 def _wire_path(path: re.Match[str]) -> str:
-    return ".".join(_camel(part) for part in path[0].split("."))
+    return ".".join(camel(part) for part in path[0].split("."))
 
 
 def _word(exc: BaseException, wanted: type | None) -> str:
     # cattrs words its own errors; ours (refused coercions) already say what came and what was expected.
     return str(exc) if isinstance(exc, TypeError) else format_exception(exc, wanted)
-
-
-def _camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(word.capitalize() for word in rest)
 
 
 def _exactly(cls: type) -> Callable[[Any, Any], Any]:
@@ -143,7 +139,7 @@ def _make_converter() -> Converter:
     converter.register_structure_hook_func(lambda wanted: wanted is Any, _as_is)
     # What stands inside others comes first: a hook is built with those that are there by then.
     for cls in (TurnUsage, TurnFailure, *OUTPUT_TYPES.values(), StreamMessage):
-        renames: dict[str, Any] = {field.name: override(rename=_camel(field.name)) for field in attrs.fields(cls)}
+        renames: dict[str, Any] = {field.name: override(rename=camel(field.name)) for field in attrs.fields(cls)}
         if cls is ToolCall:  # JSON values pass as they are; their outer shape is checked
             renames["tool_arguments"] = override(
                 rename="toolArguments", unstruct_hook=lambda value: value, struct_hook=_exactly(dict)

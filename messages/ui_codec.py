@@ -5,9 +5,8 @@ from typing import Any, cast
 
 from turnwire.messages.agui_messages_codec import MEDIA_SOURCE
 from turnwire.messages.agui_usage import structure_usage, unstructure_usage
-from turnwire.messages.errors import InvalidEventError
-from turnwire.messages.json_text import MAX_DEPTH, dump_json, parse_json, refuse_nan
-from turnwire.messages.shapes import Shape, each, tagged
+from turnwire.messages.json_text import MAX_DEPTH
+from turnwire.messages.shapes import Nested, Shape, each, tagged
 from turnwire.messages.ui import (
     Approval,
     CalledTool,
@@ -21,6 +20,7 @@ from turnwire.messages.ui import (
     ToolResultPart,
     UIMessage,
 )
+from turnwire.messages.wire import dump_document, parse_document
 
 MAX_SAVED_DEPTH = MAX_DEPTH + 20
 """What a tool said may be as deep as JSON may be here, and stands some levels down in a saved conversation."""
@@ -50,9 +50,10 @@ def _tag(part: Part) -> str:
     return part.kind if isinstance(part, MediaPart) else _TAGS[type(part)]
 
 
-_structure_part, _unstructure_part = tagged("type", PART_TYPES, _tag)
-_MESSAGE = Shape(UIMessage, nested={"parts": each((_structure_part, _unstructure_part))})
-_structure_all, _unstructure_all = each(_MESSAGE.nested)
+_MESSAGE = Shape(UIMessage, nested={"parts": each(tagged("type", PART_TYPES, _tag))})
+UI_MESSAGE: Nested = _MESSAGE.nested
+"""For codecs of what holds messages."""
+_structure_all, _unstructure_all = each(UI_MESSAGE)
 _SAVED = Shape(SavedConversation, nested={"messages": (_structure_all, _unstructure_all)})
 _RESULT = Shape(
     ProcessorResult,
@@ -62,7 +63,7 @@ _RESULT = Shape(
 
 def encode_ui_message(message: UIMessage) -> bytes:
     """Encode a message as compact JSON. Raises ValueError if a NaN is in it."""
-    return _dump(unstructure_ui_message(message))
+    return dump_document(unstructure_ui_message(message))
 
 
 def decode_ui_message(data: bytes | str) -> UIMessage:
@@ -72,7 +73,7 @@ def decode_ui_message(data: bytes | str) -> UIMessage:
 
 def encode_ui_messages(messages: Iterable[UIMessage]) -> bytes:
     """Encode a whole conversation as a JSON array."""
-    return _dump(_unstructure_all(messages))
+    return dump_document(_unstructure_all(messages))
 
 
 def decode_ui_messages(data: bytes | str) -> tuple[UIMessage, ...]:
@@ -82,7 +83,7 @@ def decode_ui_messages(data: bytes | str) -> tuple[UIMessage, ...]:
 
 def encode_saved(saved: SavedConversation) -> bytes:
     """Encode what is to be kept of a conversation."""
-    return _dump(_SAVED.unstructure(saved))
+    return dump_document(_SAVED.unstructure(saved))
 
 
 def decode_saved(data: bytes | str) -> SavedConversation:
@@ -110,11 +111,6 @@ def unstructure_ui_messages(messages: Iterable[UIMessage]) -> list[dict[str, Any
     return cast("list[dict[str, Any]]", _unstructure_all(messages))
 
 
-def unstructure_part(part: Part) -> dict[str, Any]:
-    """Give one part as builtins with wire names, `type` first."""
-    return cast("dict[str, Any]", _unstructure_part(part))
-
-
 def unstructure_result(result: ProcessorResult) -> dict[str, Any]:
     """Give a result as builtins: content and finishReason always, the rest when there is something to say."""
     document = _RESULT.unstructure(result)
@@ -124,18 +120,5 @@ def unstructure_result(result: ProcessorResult) -> dict[str, Any]:
     return {**document, "finishReason": result.finish_reason}
 
 
-def structure_result(document: object) -> ProcessorResult:
-    """Make a result of what a JSON parser gave."""
-    return _RESULT.structure(document, "$", None)
-
-
 def _parse(data: bytes | str) -> object:
-    try:
-        return cast("object", parse_json(data, max_depth=MAX_SAVED_DEPTH))
-    except ValueError as exc:
-        raise InvalidEventError(f"not JSON: {exc}") from None
-
-
-def _dump(document: object) -> bytes:
-    refuse_nan(document)
-    return dump_json(document)
+    return parse_document(data, max_depth=MAX_SAVED_DEPTH)

@@ -1,4 +1,4 @@
-"""What the codecs of input share: strict conversion that says where a value is wrong, and names in camelCase."""
+"""What the codecs share: JSON in and out, strict conversion that says where a value is wrong, names in camelCase."""
 
 import re
 from collections.abc import Iterable
@@ -8,11 +8,25 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from turnwire.messages.errors import InvalidEventError
-from turnwire.messages.json_text import mend_surrogates
+from turnwire.messages.json_text import MAX_DEPTH, dump_json, mend_surrogates, parse_json, refuse_nan
 
 _T = TypeVar("_T")
 _AT = re.compile(r"^(?P<problem>.*?)(?: - at `\$(?P<path>[^`]*)`)?$", re.DOTALL)
 _MISSING = re.compile(r"^Object missing required field `(?P<field>.+)`$")
+
+
+def parse_document(data: bytes | str, *, max_depth: int = MAX_DEPTH) -> object:
+    """Parse JSON text. Raises InvalidEventError for what is none."""
+    try:
+        return cast("object", parse_json(data, max_depth=max_depth))
+    except ValueError as exc:
+        raise InvalidEventError(f"not JSON: {exc}") from None
+
+
+def dump_document(document: object) -> bytes:
+    """Write compact JSON. Raises ValueError if a NaN is in it."""
+    refuse_nan(document)
+    return dump_json(document)
 
 
 def camel(name: str) -> str:

@@ -12,10 +12,10 @@ from turnwire.actors.core.text_flow import TextFlow
 from turnwire.actors.core.thinking_flow import ThinkingFlow
 from turnwire.actors.core.tool_desk import ToolDesk
 from turnwire.messages.agui import AguiEvent, TextMessageContent
-from turnwire.messages.agui_usage import add_usages
 from turnwire.messages.dialects.agui_chunks import AguiChunks
 from turnwire.messages.events import Json, Usage
 from turnwire.messages.json_text import mend_surrogates, parse_json_or_text
+from turnwire.messages.providers.usage import add_usage
 from turnwire.messages.ui import ProcessorResult, ProviderData, Role, TextPart, UIMessage
 
 
@@ -156,8 +156,7 @@ class ConversationScope:
 
     def spend(self, usage: Usage | None) -> None:
         """Add to what the stream has used."""
-        if usage is not None:
-            self.usage = add_usages(self.usage, usage)
+        self.usage = add_usage(self.usage, usage)
 
     def set_state(self, state: Json) -> None:
         """Put another state beside the messages."""

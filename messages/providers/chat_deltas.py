@@ -17,9 +17,6 @@ from turnwire.messages.providers.json_shapes import (
 Fragment: TypeAlias = tuple[Literal["message", "reasoning", "unknown"], str]
 CallKey: TypeAlias = tuple[Literal["index", "id", "position"], int | str]
 
-LEGACY_CALL: CallKey = ("index", 0)
-"""Where the one call of the old `function_call` field stands."""
-
 
 def content_fragments(delta: JsonObject) -> Iterator[Fragment]:
     """Give the pieces of `content`: one if it is text, several if it is a list of text and thinking parts."""
@@ -68,7 +65,7 @@ def replayable_details(details: list[Any]) -> list[Any]:
 
 
 def legacy_call(delta: JsonObject) -> JsonObject | None:
-    """Give the old `function_call` field as a fragment of a tool call."""
+    """Give the old `function_call` field as a fragment of a tool call: the first and only one."""
     function = object_at(delta, "function_call")
     return {"index": 0, "function": function} if function else None
 

@@ -58,20 +58,23 @@ def newer_usage(known: Usage | None, newer: Usage | None) -> Usage | None:
     return attrs.evolve(known, **fields)
 
 
-def add_usage(earlier: Usage | None, later: Usage | None) -> Usage | None:
-    """Add the usage of two iterations of a tool loop. A count that only one of them knows is that one's."""
-    if earlier is None or later is None:
-        return later or earlier
-    mine, theirs = _counts(earlier), _counts(later)
-    return Usage(**{name: _sum(mine[name], theirs[name]) for name in mine})
+def add_usage(*usages: Usage | None) -> Usage | None:
+    """Add up what is known, such as the iterations of a tool loop. A count that none of them knows stays unknown.
+
+    >>> add_usage(Usage(prompt_tokens=2), None, Usage(prompt_tokens=3)) == Usage(prompt_tokens=5)
+    True
+    """
+    known = [_counts(usage) for usage in usages if usage is not None]
+    sums: dict[str, int] = {}
+    for counts in known:
+        for name, count in counts.items():
+            if count is not None:
+                sums[name] = sums.get(name, 0) + count
+    return Usage(**sums) if known else None
 
 
 def _counts(usage: Usage) -> dict[str, int | None]:
     return {field.name: getattr(usage, field.name) for field in attrs.fields(Usage)}
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else one + other
 
 
 def _known(*, prompt_tokens: int | None, completion_tokens: int | None, **others: int | None) -> Usage | None:

@@ -17,7 +17,6 @@ from tests.kit.agui_events import ONE_OF_EACH
 from turnwire.actors.core import conversation_effects
 from turnwire.messages import agui, agui_more, decode_agui, encode_agui
 from turnwire.messages.agui_codec import EVENT_TYPES, structure_agui, unstructure_agui
-from turnwire.messages.agui_usage import add_usages
 from turnwire.messages.errors import InvalidEventError
 from turnwire.messages.events import Usage
 
@@ -90,7 +89,9 @@ def test_usage_of_several_models_is_added_up() -> None:
     event = structure_agui({"type": "RUN_FINISHED", "runId": "r", "usage": usage})
     assert isinstance(event, agui.RunFinished)
     assert event.usage == Usage(prompt_tokens=3, completion_tokens=5, cached_tokens=1)
-    assert add_usages(None) == Usage()
+    nothing = structure_agui({"type": "RUN_FINISHED", "runId": "r", "usage": []})
+    assert isinstance(nothing, agui.RunFinished)
+    assert nothing.usage == Usage()
 
 
 @pytest.mark.parametrize(
