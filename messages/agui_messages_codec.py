@@ -16,6 +16,7 @@ from turnwire.messages.agui_messages import (
     ToolMessage,
 )
 from turnwire.messages.errors import InvalidEventError
+from turnwire.messages.json_text import dump_json
 from turnwire.messages.shapes import Nested, Shape, each, tagged
 from turnwire.messages.wire import json_name
 
@@ -47,6 +48,15 @@ def _unstructure_content(content: str | tuple[ContentPart, ...]) -> Any:
 
 
 CONTENT: Nested = (_structure_content, _unstructure_content)
+
+
+def content_text(content: str | tuple[ContentPart, ...]) -> str:
+    """Give what a tool said as text: its texts joined, or JSON when there is more than text."""
+    if isinstance(content, str):
+        return content
+    if all(isinstance(part, ContentText) for part in content):
+        return "".join(part.text for part in content if isinstance(part, ContentText))
+    return dump_json(_unstructure_parts(content)).decode()
 
 
 def _structure_call(value: Any, path: str, event: str | None) -> AguiToolCall:

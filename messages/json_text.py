@@ -99,6 +99,16 @@ def mend_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
+def split_waiting_half(text: str) -> tuple[str, str]:
+    """Cut off a first half at the very end, which the next delta may complete.
+
+    >>> split_waiting_half("a" + chr(0xD83D)) == ("a", chr(0xD83D))
+    True
+    """
+    half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+    return text.removesuffix(half), half
+
+
 def _is_deep(value: object, max_depth: int) -> bool:
     """Tell, without recursion, whether a value is nested deeper than this."""
     level = [value]

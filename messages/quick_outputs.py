@@ -1,35 +1,25 @@
 """A growing message and its envelope, made in half the time that their constructors take.
 
-Nearly every output is this one. A frozen attrs class sets its fields one by one through `object.__setattr__`; here they
-are set through their slots, which is what that comes to. The test beside this room holds the results against the
-ordinary way.
+Nearly every output is this one. How: slots.py.
 """
-
-from collections.abc import Callable
-from typing import Any
 
 from turnwire.messages.events import Origin
 from turnwire.messages.outputs import ContentStatus, Message, StreamMessage
-
-
-def _setter(owner: type, field: str) -> Callable[[Any, Any], None]:
-    setter: Callable[[Any, Any], None] = vars(owner)[field].__set__
-    return setter
-
+from turnwire.messages.slots import slot_setter
 
 _new = object.__new__
-_set_message_turn_id = _setter(Message, "turn_id")
-_set_thread_id = _setter(Message, "thread_id")
-_set_item_id = _setter(Message, "item_id")
-_set_status = _setter(Message, "status")
-_set_content = _setter(Message, "content")
-_set_origin = _setter(Message, "origin")
-_set_error_code = _setter(Message, "error_code")
-_set_error_message = _setter(Message, "error_message")
-_set_event_id = _setter(StreamMessage, "event_id")
-_set_timestamp = _setter(StreamMessage, "timestamp")
-_set_turn_id = _setter(StreamMessage, "turn_id")
-_set_payload = _setter(StreamMessage, "payload")
+_set_message_turn_id = slot_setter(Message, "turn_id")
+_set_thread_id = slot_setter(Message, "thread_id")
+_set_item_id = slot_setter(Message, "item_id")
+_set_status = slot_setter(Message, "status")
+_set_content = slot_setter(Message, "content")
+_set_origin = slot_setter(Message, "origin")
+_set_error_code = slot_setter(Message, "error_code")
+_set_error_message = slot_setter(Message, "error_message")
+_set_event_id = slot_setter(StreamMessage, "event_id")
+_set_timestamp = slot_setter(StreamMessage, "timestamp")
+_set_turn_id = slot_setter(StreamMessage, "turn_id")
+_set_payload = slot_setter(StreamMessage, "payload")
 
 
 def make_message(

@@ -17,9 +17,10 @@ from turnwire.actors.core.counts import count
 from turnwire.actors.core.settled_message import AnyMessage
 from turnwire.messages import agui, agui_more
 from turnwire.messages.agui_custom import ApprovalRequested, ToolInputAvailable, read_custom
+from turnwire.messages.agui_messages_codec import content_text
 from turnwire.messages.agui_more import AnyAguiEvent
-from turnwire.messages.agui_sealed import STEP_DATA, kept_value, sealed_data, step_seal
-from turnwire.messages.agui_ui import content_text, ui_messages_of
+from turnwire.messages.dialects.agui_sealed import STEP_DATA, kept_value, sealed_data, step_seal
+from turnwire.messages.dialects.agui_to_ui import ui_messages_of
 from turnwire.messages.errors import RunFailedError
 from turnwire.messages.json_patch import apply_patch
 from turnwire.messages.ui import ToolCallPart, UIMessage

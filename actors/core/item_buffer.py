@@ -19,8 +19,8 @@ from typing import Literal, Protocol, TypeAlias
 import attrs
 
 from turnwire.actors.core.gradient import Gradient
-from turnwire.actors.core.text import has_halves, split_waiting_half, utf8_length, utf16_length
-from turnwire.messages.json_text import mend_surrogates
+from turnwire.actors.core.text import has_halves, utf8_length, utf16_length
+from turnwire.messages.json_text import mend_surrogates, split_waiting_half
 
 ContentType: TypeAlias = Literal["message", "thinking", "tool_call"]
 

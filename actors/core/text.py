@@ -1,4 +1,4 @@
-"""How long a text is, as user interfaces count, and how halves of a surrogate pair meet again. No clock, no await.
+"""How long a text is, as user interfaces count it and as memory does. No clock, no await.
 
 UIs count UTF-16 code units. A character past U+FFFF takes two, its surrogate pair, and a producer that cuts its text
 by code units may send the two halves in two deltas: each is then a lone surrogate in a Python string.
@@ -6,7 +6,6 @@ by code units may send the two halves in two deltas: each is then a lone surroga
 
 import re
 
-_FIRST_HALF_LAST = re.compile("[\ud800-\udbff]\\Z")
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -40,14 +39,3 @@ def utf8_length(text: str) -> int:
 def has_halves(text: str) -> bool:
     """Tell whether a lone surrogate is in the text. Free for plain ASCII."""
     return not text.isascii() and _HALF.search(text) is not None
-
-
-def split_waiting_half(text: str) -> tuple[str, str]:
-    """Cut off a first half at the very end, which the next delta may complete.
-
-    >>> split_waiting_half("a" + chr(0xD83D)) == ("a", chr(0xD83D))
-    True
-    """
-    if _FIRST_HALF_LAST.search(text):
-        return text[:-1], text[-1]
-    return text, ""

@@ -11,8 +11,7 @@ from turnwire.actors.core.conversation_options import Notices
 from turnwire.actors.core.message_list import MessageList
 from turnwire.actors.core.open_message import OpenMessage
 from turnwire.actors.core.open_parts import OpenText
-from turnwire.actors.core.text import split_waiting_half
-from turnwire.messages.json_text import mend_surrogates
+from turnwire.messages.json_text import mend_surrogates, split_waiting_half
 from turnwire.messages.ui import ProviderData
 
 

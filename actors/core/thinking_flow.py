@@ -56,22 +56,14 @@ class ThinkingFlow:
         if rest := self._halves.give_up():
             self._grow(self._last_step, rest, message)
 
-    def _grow(self, step_id: str, piece: str, message: OpenMessage) -> None:
-        self._last_step = step_id
-        if piece:
-            self.thoughts.append(piece)
-            part = self._part_of(step_id, message)
-            part.append(step_id, piece, self._messages.moment, len(message.parts))
-            self._notices.add(self._notices.callbacks.on_thinking_update, message.id, part.text.text)
-
     def text_of(self, step_id: str) -> str:
         """Give what a step has thought so far."""
-        part = self._parts.get(step_id if self._per_step else "")
+        part = self._find(step_id)
         return "" if part is None else part.text_of(step_id)
 
     def seal(self, step_id: str, name: str, value: Json, message: OpenMessage) -> None:
         """Keep opaque data with a step, which need not have thought anything."""
-        known = self._parts.get(step_id if self._per_step else "")
+        known = self._find(step_id)
         if known is not None and known.has_seal(step_id, name, value):
             return
         part = self._part_of(step_id, message)
@@ -85,17 +77,29 @@ class ThinkingFlow:
 
     def knows(self, step_id: str) -> bool:
         """Has this step begun, or thought, in this stream?"""
-        part = self._parts.get(step_id if self._per_step else "")
+        part = self._find(step_id)
         return step_id in self._announced or (part is not None and part.knows(step_id))
+
+    def _grow(self, step_id: str, piece: str, message: OpenMessage) -> None:
+        self._last_step = step_id
+        if piece:
+            self.thoughts.append(piece)
+            part = self._part_of(step_id, message)
+            part.append(step_id, piece, self._messages.moment, len(message.parts))
+            self._notices.add(self._notices.callbacks.on_thinking_update, message.id, part.text.text)
+
+    def _find(self, step_id: str) -> OpenThinking | None:
+        """Give the part that shows this step, if there is one."""
+        return self._parts.get(step_id if self._per_step else "")
 
     def _part_of(self, step_id: str, message: OpenMessage) -> OpenThinking:
         """Find the part that is to change, or add it; either is a change of the message."""
-        key = step_id if self._per_step else ""
-        part = self._parts.get(key)
+        part = self._find(step_id)
         if part is None:
             self._text.flush()
             moment = self._messages.tick()
-            self._parts[key] = part = OpenThinking(moment, step_id if self._per_step else None)
+            part = OpenThinking(moment, step_id if self._per_step else None)
+            self._parts[step_id if self._per_step else ""] = part
             message.append(part, moment)
         else:
             if part.begins(step_id):

@@ -98,14 +98,6 @@ class Tool:
         document = read_object(arguments)
         return document if self.fields is None else structure_fields(document, self.fields)
 
-    def find_problem(self, arguments: str) -> str | None:
-        """Say what is wrong with the arguments, in words for the model; None if nothing is."""
-        try:
-            self.read(arguments)
-        except MisfitError as misfit:
-            return f"the arguments of {self.name} do not fit: {misfit}"
-        return None
-
     def asks_approval(self, arguments: Mapping[str, Json]) -> bool:
         """Tell whether a user must agree to this call. If that cannot be told, one must."""
         if isinstance(self.needs_approval, bool):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from turnwire.actors.core.item_buffer import ContentType, ItemBuffer
+from turnwire.actors.core.item_buffer import ItemBuffer
 from turnwire.actors.core.tool_calls import OpenCall
 from turnwire.messages.events import ErrorInfo, Origin, Usage
 from turnwire.messages.json_text import mend_surrogates, parse_json
@@ -55,21 +55,15 @@ class TurnVoice:
         )
 
     def failed(self, item: ItemBuffer, text: str, error: ErrorInfo) -> Content:
-        """Word the failure of a live item, with the text it ends with."""
+        """Word the failure of an item, with the text it ends with."""
         if item.content_type == "tool_call":
             call = OpenCall(item_id=item.item_id, name=item.name, arguments={}, call_id=item.call_id, content=text)
             return self.call_failed(call, error)
-        return self.failed_text(item.item_id, item.content_type, text, error, held=item.held)
-
-    def failed_text(
-        self, item_id: str, content_type: ContentType, text: str, error: ErrorInfo, *, held: bool = False
-    ) -> Content:
-        """Word the failure of a message or a block of thinking, be it live or never seen before."""
-        if content_type == "thinking":
+        if item.content_type == "thinking":
             return Thinking(
                 turn_id=self.turn_id,
                 thread_id=self.thread_id,
-                item_id=item_id,
+                item_id=item.item_id,
                 status="error",
                 content=text,
                 provider_id=self.provider_id,
@@ -79,10 +73,10 @@ class TurnVoice:
         return Message(
             turn_id=self.turn_id,
             thread_id=self.thread_id,
-            item_id=item_id,
+            item_id=item.item_id,
             status="error",
             content=text,
-            origin="user" if held else "agent",
+            origin="user" if item.held else "agent",
             error_code=error.code,
             error_message=error.message,
         )

@@ -232,8 +232,7 @@ class AguiAdapter(Adapter):
         notes = end.metadata or NOTHING
         self.provider_response_id = text_at(notes, words.PROVIDER_RESPONSE_ID) or self.provider_response_id
         self.served_model = text_at(notes, words.SERVED_MODEL)
-        cancelled = is_object(end.outcome) and end.outcome.get("type") == "cancelled"
-        status = "aborted" if cancelled else text_at(notes, words.STATUS) or "complete"
+        status = "aborted" if words.is_cancelled(end.outcome) else text_at(notes, words.STATUS) or "complete"
         reason = self._finish_reason(end) if status == "complete" else _said_reason(end)
         self._tell_done(status, reason, end.raw_finish_reason)
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from turnwire.messages.agui import AguiFinishReason
-from turnwire.messages.events import ErrorInfo
-from turnwire.messages.providers.endings import FinishReason
+from turnwire.messages.events import ErrorInfo, Json
+from turnwire.messages.providers.endings import FINISH_REASONS, FinishReason
 from turnwire.messages.providers.json_shapes import JsonObject, is_object, text_at
 
 Notes: TypeAlias = dict[str, Any]
@@ -59,9 +59,6 @@ _SHARED: Mapping[str, AguiFinishReason] = {
     "content_filter": "content_filter",
     "refusal": "content_filter",
 }
-_OURS: Mapping[str, FinishReason] = {
-    word: word for word in ("stop", "length", "tool_calls", "content_filter", "refusal", "pause", "other")
-}
 
 
 def to_agui_reason(reason: str | None) -> AguiFinishReason | None:
@@ -75,7 +72,19 @@ def to_agui_reason(reason: str | None) -> AguiFinishReason | None:
 
 def to_our_reason(word: str | None) -> FinishReason | None:
     """Give a word as a finish reason of ours, None for a word that is none."""
-    return None if word is None else _OURS.get(word)
+    return word if word in FINISH_REASONS else None
+
+
+def run_outcome(pending: list[str], *, cancelled: bool) -> Notes | None:
+    """Give how a run ended as RUN_FINISHED says it: cancelled, or well with calls that wait; None if just well."""
+    if cancelled:
+        return {"type": "cancelled"}
+    return {"type": "success", "pendingToolCallIds": pending} if pending else None
+
+
+def is_cancelled(outcome: Json) -> bool:
+    """Tell whether a run's outcome says that somebody stopped it."""
+    return is_object(outcome) and outcome.get("type") == "cancelled"
 
 
 def without_none(**notes: Any) -> Notes:

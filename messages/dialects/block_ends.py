@@ -8,8 +8,8 @@ from collections import Counter
 
 from turnwire.messages.agui_more import ReasoningEncryptedValue
 from turnwire.messages.dialects import agui_words as words
+from turnwire.messages.dialects.agui_sealed import ENCRYPTED, kept_value
 from turnwire.messages.events import Json
-from turnwire.messages.json_text import parse_json_or_none
 from turnwire.messages.providers.item import Item
 from turnwire.messages.providers.json_shapes import NOTHING, JsonObject, is_list, is_object, text_at
 from turnwire.messages.providers.transcript import Transcript
@@ -72,15 +72,14 @@ class BlockEnds:
 
     def keep(self, item: Item | None, event: ReasoningEncryptedValue) -> None:
         """Opaque data comes for a block; if that is closed already, the next item takes it along (C16)."""
-        name, value = event.entity_id, event.encrypted_value
+        name = event.entity_id
         if item is None and name in self._successors:
             item = self._successors[name][0]
         if item is None:
-            sealed = {"type": "encrypted_value", "subtype": event.subtype, "entityId": name, "encryptedValue": value}
-            self._transcript.carry(sealed)
+            sealed = {"subtype": event.subtype, "entityId": name, ENCRYPTED: event.encrypted_value}
+            self._transcript.carry({"type": "encrypted_value", **sealed})
             return
-        data = parse_json_or_none(value)
-        claim_data(item, data if is_object(data) and "format" in data else {"encryptedValue": value})
+        claim_data(item, kept_value(event.encrypted_value))
 
     def close_all(self) -> None:
         """The run ends: what is superseded and whatever of the final text has come are all there is."""

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from turnwire.messages.agui import ToolCallEnd, ToolCallStart
-from turnwire.messages.agui_messages import ContentPart, ContentText
-from turnwire.messages.agui_messages_codec import CONTENT
+from turnwire.messages.agui_messages_codec import content_text
 from turnwire.messages.agui_more import ToolCallResult
 from turnwire.messages.dialects import agui_words as words
 from turnwire.messages.dialects.block_ends import BlockEnds, claim_data
@@ -84,7 +83,7 @@ class CallBlocks:
     def result(self, event: ToolCallResult) -> None:
         """A tool has run."""
         if event.tool_call_id not in self._refused:
-            text = _text_of(event.content)
+            text = content_text(event.content)
             self._answer(event.tool_call_id, text, event.error, event.message_id or "", event.metadata or NOTHING)
 
     def close_all(self) -> None:
@@ -134,11 +133,3 @@ def _arguments(sent: str, given: Json) -> str | None:
     if given is None or parse_json_or_none(sent) == given:
         return None
     return dump_json(given).decode()
-
-
-def _text_of(content: str | tuple[ContentPart, ...]) -> str:
-    if isinstance(content, str):
-        return content
-    if all(isinstance(part, ContentText) for part in content):
-        return "".join(part.text for part in content if isinstance(part, ContentText))
-    return dump_json(CONTENT[1](content)).decode()

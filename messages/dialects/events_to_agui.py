@@ -165,7 +165,7 @@ class EventsToAgui:
     def _finish(self, done: ResponseDone) -> None:
         self._ended = True
         pending = self._items.close_all()
-        aborted, reason = done.status == "aborted", words.to_agui_reason(done.finish_reason)
+        reason = words.to_agui_reason(done.finish_reason)
         own_word = done.finish_reason if done.finish_reason != reason else None
         notes = {
             words.STATUS: done.status if done.status in ("error", "aborted") else None,
@@ -180,7 +180,7 @@ class EventsToAgui:
                 finish_reason=reason,
                 raw_finish_reason=done.raw_finish_reason or own_word,
                 usage=done.usage or self._usage,
-                outcome={"type": "cancelled"} if aborted else _success(pending),
+                outcome=words.run_outcome(pending, cancelled=done.status == "aborted"),
                 timestamp=self._voice.timestamp,
                 metadata=words.without_none(**notes) or None,
             )
@@ -200,7 +200,3 @@ class EventsToAgui:
                 metadata=words.without_none(**notes) or None,
             )
         )
-
-
-def _success(pending: list[str]) -> dict[str, object] | None:
-    return {"type": "success", "pendingToolCallIds": pending} if pending else None

@@ -1,6 +1,6 @@
 """A text on its way to a reader of deltas: what may be sent now, and what is missing to the final text."""
 
-from turnwire.messages.json_text import mend_surrogates
+from turnwire.messages.json_text import mend_surrogates, split_waiting_half
 
 
 class GrowingText:
@@ -22,7 +22,8 @@ class GrowingText:
     def add(self, delta: str) -> str:
         """Take more text; gives what can be sent of it, which may be nothing."""
         if self._half or not delta.isascii():
-            delta, self._half = _split(self._half + delta)
+            delta, self._half = split_waiting_half(self._half + delta)
+            delta = mend_surrogates(delta)
         if delta:
             self._parts.append(delta)
         return delta
@@ -41,8 +42,3 @@ class GrowingText:
             return None
         self._parts, self._half = [whole], ""
         return whole[len(sent) :]
-
-
-def _split(text: str) -> tuple[str, str]:
-    half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-    return mend_surrogates(text.removesuffix(half)), half

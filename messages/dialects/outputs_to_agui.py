@@ -13,7 +13,6 @@ What a push costs is a comparison with the text of the state before, plus the ne
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from turnwire.messages.agui import RunError, RunErrorInfo, RunFinished, RunStarted
 from turnwire.messages.agui_codec import Dialect
@@ -23,7 +22,8 @@ from turnwire.messages.dialects import agui_words as words
 from turnwire.messages.dialects.agui_items import CallItem, SpokenItem
 from turnwire.messages.dialects.agui_voice import AguiVoice
 from turnwire.messages.dialects.agui_words import Notes
-from turnwire.messages.dialects.turn_messages import ROLES, arguments_of, error_of, output_of, turn_messages
+from turnwire.messages.dialects.call_texts import UNKNOWN_TOOL, arguments_of, error_of, output_of
+from turnwire.messages.dialects.turn_messages import ROLES, turn_messages
 from turnwire.messages.events import ErrorInfo, Usage
 from turnwire.messages.outputs import (
     Content,
@@ -37,9 +37,6 @@ from turnwire.messages.outputs import (
     TurnUsage,
 )
 from turnwire.messages.providers.endings import truncated
-
-UNKNOWN_TOOL: Final = "unknown"
-"""The name of a tool whose call failed before its name was known; AG-UI wants one."""
 
 
 def outputs_to_agui(outputs: Iterable[Output], *, dialect: Dialect = "1.0") -> list[AnyAguiEvent]:
@@ -177,13 +174,12 @@ class OutputsToAgui:
 
     def _finish(self, end: TurnComplete) -> None:
         run_id, thread_id, pending = self._close()
-        outcome = {"type": "success", "pendingToolCallIds": pending} if pending else None
         self._voice.tell(
             RunFinished(
                 run_id=run_id,
                 thread_id=thread_id,
                 usage=_usage(end.usage),
-                outcome={"type": "cancelled"} if end.status == "aborted" else outcome,
+                outcome=words.run_outcome(pending, cancelled=end.status == "aborted"),
                 metadata=None if end.status == "complete" else {words.STATUS: end.status},
             )
         )

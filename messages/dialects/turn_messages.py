@@ -11,7 +11,7 @@ from turnwire.messages.agui_messages import (
     SpokenMessage,
     ToolMessage,
 )
-from turnwire.messages.json_text import dump_json
+from turnwire.messages.dialects.call_texts import arguments_of, error_of, output_of
 from turnwire.messages.outputs import Content, Message, Thinking, ToolCall
 
 ROLES: Mapping[str, TextRole] = {"agent": "assistant", "user": "user", "system": "system"}
@@ -21,28 +21,6 @@ ROLES: Mapping[str, TextRole] = {"agent": "assistant", "user": "user", "system":
 def turn_messages(states: Iterable[tuple[str, Content]]) -> tuple[AguiMessage, ...]:
     """Give the newest states of a turn's items, each under the id that AG-UI's reader knows it by, as messages."""
     return tuple(message for told_id, state in states for message in _messages(told_id, state))
-
-
-def arguments_of(call: ToolCall) -> str:
-    """Give the arguments of a call as text: as the model wrote them, where they were no JSON object."""
-    if not call.tool_arguments and call.content:
-        return call.content
-    return dump_json(call.tool_arguments).decode()
-
-
-def output_of(call: ToolCall) -> str:
-    """Give what a tool said, as text."""
-    output = call.tool_output
-    if output is None or isinstance(output, str):
-        return output or ""
-    return dump_json(output).decode()
-
-
-def error_of(call: ToolCall) -> str | None:
-    """Give why a call or its tool failed; None if it did not."""
-    if call.status == "error":
-        return call.error_message or call.error_code or "the call failed"
-    return output_of(call) or "the tool failed" if call.success is False else None
 
 
 def _messages(told_id: str, state: Content) -> Iterator[AguiMessage]:

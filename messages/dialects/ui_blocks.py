@@ -11,16 +11,14 @@ A call that failed before this reader heard of it is told as an input error: nob
 from collections import Counter
 from typing import Any, Final, TypeAlias
 
+from turnwire.messages.dialects.call_texts import UNKNOWN_TOOL, error_of
 from turnwire.messages.dialects.growing_text import GrowingText
-from turnwire.messages.dialects.turn_messages import error_of
 from turnwire.messages.outputs import ToolCall
 
 Chunk: TypeAlias = dict[str, Any]
 
 NOTES: Final = "turnwire"
 """The key of what we say in a part's `providerMetadata`."""
-UNKNOWN_TOOL: Final = "unknown"
-"""The name of a tool whose call failed before its name was known; the SDK wants one."""
 
 
 class UiVoice:

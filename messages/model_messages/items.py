@@ -4,7 +4,7 @@ What an adapter put into `FinalItem.provider_data` stands in a part's `provider_
 `annotations` beside it. So whatever a provider has sealed is opened in one room, `providers/replay.py`.
 """
 
-from turnwire.messages.agui_sealed import opened_value
+from turnwire.messages.dialects.agui_sealed import opened_value
 from turnwire.messages.events import (
     FinalFunctionCall,
     FinalFunctionCallOutput,

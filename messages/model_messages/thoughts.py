@@ -9,7 +9,7 @@ on the way back.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from turnwire.messages.agui_sealed import STEP_DATA, opened_value
+from turnwire.messages.dialects.agui_sealed import STEP_DATA, opened_value
 from turnwire.messages.events import Json
 from turnwire.messages.model_messages.model import ModelPart, Thought
 from turnwire.messages.providers.json_shapes import JsonObject, is_object, list_at, text_at

@@ -18,11 +18,10 @@ from turnwire.messages.events import (
     Usage,
     UsageUpdate,
 )
-from turnwire.messages.providers.endings import INCOMPLETE_ARGUMENTS, STREAM_TRUNCATED
+from turnwire.messages.providers.endings import FINISH_REASONS, INCOMPLETE_ARGUMENTS, STREAM_TRUNCATED
 from turnwire.messages.providers.item import is_json_object
 from turnwire.messages.providers.json_shapes import is_object
 
-FINISH_REASONS = frozenset({"stop", "length", "tool_calls", "content_filter", "refusal", "pause", "other"})
 _STATUSES = frozenset({"complete", "error", "aborted"})
 
 

@@ -1,12 +1,13 @@
 """How a response ends: the finish reasons in our words (C13), and provider errors told apart (C10)."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from turnwire.messages.events import ErrorInfo
 from turnwire.messages.providers.json_shapes import JsonObject, bare_text, is_object
 
 FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter", "refusal", "pause", "other"]
+FINISH_REASONS: frozenset[FinishReason] = frozenset(get_args(FinishReason))
 
 STREAM_TRUNCATED = "STREAM_TRUNCATED"
 """The code of a stream that ended with no terminal (C8)."""

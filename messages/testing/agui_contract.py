@@ -42,8 +42,8 @@ from turnwire.messages.agui_more import (
     ReasoningMessageStart,
     ToolCallResult,
 )
+from turnwire.messages.dialects.agui_words import is_cancelled
 from turnwire.messages.providers.contract import ContractError
-from turnwire.messages.providers.json_shapes import is_object
 
 _ID_FIELDS = ("message_id", "tool_call_id", "step_id", "run_id")
 _CUT_SHORT = ("length", "content_filter")
@@ -167,7 +167,7 @@ class AguiContractChecker:
             self._require(has_thought, "A6", f"step {step_id} has no STEP_FINISHED")
         reason = event.finish_reason
         asked = ", ".join(self._waiting.values())
-        told = not asked or reason == "tool_calls" or reason in _CUT_SHORT or _is_cancelled(event)
+        told = not asked or reason == "tool_calls" or reason in _CUT_SHORT or is_cancelled(event.outcome)
         self._require(told, "A5", f"the finishReason is {reason}, although tools are asked for: {asked}")
         called = reason != "tool_calls" or bool(self._called)
         self._require(called, "A5", "the finishReason is tool_calls, and none was asked for")
@@ -195,7 +195,3 @@ def _name(event: AnyAguiEvent) -> str:
     tag = event.type if isinstance(event, UnknownAguiEvent) else TAGS[type(event)]
     ids = (getattr(event, field, None) for field in _ID_FIELDS)
     return " ".join((tag, *(found for found in ids if found)))
-
-
-def _is_cancelled(event: RunFinished) -> bool:
-    return is_object(event.outcome) and event.outcome.get("type") == "cancelled"

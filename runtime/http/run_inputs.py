@@ -8,7 +8,7 @@ import attrs
 from turnwire.actors.tool import Tool
 from turnwire.messages.agui_messages import AguiMessage
 from turnwire.messages.agui_messages_codec import AGUI_MESSAGE
-from turnwire.messages.agui_ui import ui_messages_of
+from turnwire.messages.dialects.agui_to_ui import ui_messages_of
 from turnwire.messages.dialects.ui_message_input import read_chat_messages
 from turnwire.messages.errors import InvalidEventError
 from turnwire.messages.events import Id, Json

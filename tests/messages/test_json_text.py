@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwire.messages.json_text import dump_json, mend_surrogates, parse_json, parse_json_or_text, refuse_nan
+from turnwire.messages.json_text import (
+    dump_json,
+    mend_surrogates,
+    parse_json,
+    parse_json_or_text,
+    refuse_nan,
+    split_waiting_half,
+)
 
 HALF = "\ud83d"
 VALUES = st.recursive(
@@ -176,3 +183,18 @@ def test_mending_joins_pairs_and_marks_halves(text: str) -> None:
             expected += "\ufffd" if 0xD800 <= unit < 0xE000 else chr(unit)
         at += 1
     assert mend_surrogates(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ("", "")),
+        ("ab", ("ab", "")),
+        ("a" + HALF, ("a", HALF)),
+        ("a" + "\ude00", ("a" + "\ude00", "")),
+        (HALF + "\n", (HALF + "\n", "")),
+    ],
+)
+def test_only_a_first_half_at_the_very_end_can_wait(text: str, expected: tuple[str, str]) -> None:
+    """A second half or one in the middle has no future; a line end is no end of text."""
+    assert split_waiting_half(text) == expected

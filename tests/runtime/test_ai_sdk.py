@@ -8,7 +8,7 @@ from tests.kit.recorded_turns import STREAMS, run_turns
 from tests.kit.recordings import ALL, RECORDINGS
 from tests.kit.ui_message_client import UiVerdict, ask_sdk, require_sdk
 from turnwire.messages import Message, Thinking, ToolCall, TurnError, fold_outputs
-from turnwire.messages.dialects.turn_messages import error_of
+from turnwire.messages.dialects.call_texts import error_of
 from turnwire.messages.dialects.ui_message import outputs_to_ui_message
 
 each_stream = pytest.mark.parametrize("name", STREAMS)

@@ -16,9 +16,9 @@ from tests.kit.recorded_turns import STREAMS, run_turns
 from tests.kit.recordings import ALL, RECORDINGS
 from turnwire.messages import Message, Output, StreamEvent, Thinking, ToolCall, fold_events, fold_outputs
 from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.dialects.call_texts import arguments_of
 from turnwire.messages.dialects.events_to_agui import EventsToAgui
 from turnwire.messages.dialects.outputs_to_agui import outputs_to_agui
-from turnwire.messages.dialects.turn_messages import arguments_of
 from turnwire.messages.folds import ResponseItem
 from turnwire.messages.json_text import dump_json
 

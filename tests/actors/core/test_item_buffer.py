@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from turnwire.actors.core.gradient import Gradient
 from turnwire.actors.core.item_buffer import BufferInfo, ItemBuffer
-from turnwire.actors.core.text import estimate_tokens, has_halves, split_waiting_half, utf8_length, utf16_length
+from turnwire.actors.core.text import estimate_tokens, has_halves, utf8_length, utf16_length
 
 HIGH, LOW, MARK = "\ud83d", "\ude00", "\ufffd"
 
@@ -52,21 +52,6 @@ def test_text_is_counted_as_user_interfaces_count(text: str, units: int, tokens:
 def test_halves_are_found(text: str, expected: bool) -> None:
     """A whole pair is no half."""
     assert has_halves(text) is expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", ("", "")),
-        ("ab", ("ab", "")),
-        ("a" + HIGH, ("a", HIGH)),
-        ("a" + LOW, ("a" + LOW, "")),
-        (HIGH + "\n", (HIGH + "\n", "")),
-    ],
-)
-def test_only_a_first_half_at_the_very_end_can_wait(text: str, expected: tuple[str, str]) -> None:
-    """A second half or one in the middle has no future; a line end is no end of text."""
-    assert split_waiting_half(text) == expected
 
 
 def test_a_buffer_describes_itself() -> None:

@@ -14,15 +14,14 @@ from turnwire.messages.agui_messages import (
     AguiMessage,
     AguiToolCall,
     AssistantMessage,
-    ContentPart,
     ContentText,
     ReasoningMessage,
     SpokenMessage,
     ToolMessage,
 )
-from turnwire.messages.agui_messages_codec import CONTENT
-from turnwire.messages.agui_sealed import kept_value, step_seal
-from turnwire.messages.json_text import dump_json, parse_json, parse_json_or_text
+from turnwire.messages.agui_messages_codec import content_text
+from turnwire.messages.dialects.agui_sealed import kept_value, step_seal
+from turnwire.messages.json_text import parse_json, parse_json_or_text
 from turnwire.messages.ui import (
     MediaPart,
     Part,
@@ -56,15 +55,6 @@ def ui_messages_of(messages: Iterable[AguiMessage], *, classic: bool = False) ->
         if isinstance(message, AssistantMessage):
             holders.update((call.id, holder) for call in message.tool_calls)
     return [attrs.evolve(made.message, parts=tuple(made.parts)) for made in found]
-
-
-def content_text(content: str | tuple[ContentPart, ...]) -> str:
-    """Give what a tool said as text: its texts joined, or JSON when there is more than text."""
-    if isinstance(content, str):
-        return content
-    if all(isinstance(part, ContentText) for part in content):
-        return "".join(part.text for part in content if isinstance(part, ContentText))
-    return dump_json(CONTENT[1](content)).decode()
 
 
 @attrs.define
