@@ -9,8 +9,9 @@ import os
 import sys
 from itertools import groupby
 
-from turnwire.runtime.setting_sources import FILE_VARIABLE, LoadedSettings, SettingsError, all_fields, load_settings
-from turnwire.runtime.setting_values import shown
+from turnwire.runtime.settings import LoadedSettings, SettingsError, load_settings
+from turnwire.runtime.settings.sources import FILE_VARIABLE, all_fields
+from turnwire.runtime.settings.values import shown
 
 NAME = "settings"
 SUMMARY = "show the settings in force, and where they came from"

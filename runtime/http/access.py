@@ -18,8 +18,8 @@ from starlette.requests import Request
 
 from turnwire.runtime.http.errors import HttpError
 from turnwire.runtime.http.tokens import TokenError, mint_token, read_token
-from turnwire.runtime.setting_checks import is_loopback
 from turnwire.runtime.settings import HttpSettings
+from turnwire.runtime.settings.checks import is_loopback
 
 Need: TypeAlias = Literal["nothing", "token", "turn"]
 """What a route asks for: nothing at all; a bearer token; or at least a read-only token for the turn in its path."""

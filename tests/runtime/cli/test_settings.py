@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from turnwire.runtime.cli.main import main
-from turnwire.runtime.setting_sources import all_fields
+from turnwire.runtime.settings.sources import all_fields
 
 
 def test_all_settings_are_printed_as_a_file_that_can_be_used(

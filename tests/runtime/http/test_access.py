@@ -16,7 +16,7 @@ from turnwire.runtime.http.access import Action, Principal, Target
 from turnwire.runtime.http.app import ROUTES
 from turnwire.runtime.http.tokens import TokenError, mint_token, read_token
 from turnwire.runtime.queue.announcement import Announcement
-from turnwire.runtime.setting_sources import SettingsError, load_settings
+from turnwire.runtime.settings import SettingsError, load_settings
 
 TOKEN, SECRET = "let-me-in", "a-secret-of-ours"  # of this test alone
 HTTP = {"port": 0, "tokens": ("another", TOKEN), "secret": SECRET, "heartbeat": 0.05}

@@ -1,7 +1,7 @@
-"""Everything that can be set for a service or a worker, in one frozen object that is read once at the start.
+"""The settings, group by group, and which of them do not go together.
 
 The classes below are the list: name, type, default, meaning and check stand in one place each. Where values come from
-is the business of setting_sources.py, docs/settings.md tells users of them, and a test compares the two.
+is the business of sources.py, docs/settings.md tells users of them, and a test compares the two.
 
 Times are in seconds. Values that are secret are hidden wherever a settings object is shown.
 """
@@ -15,8 +15,8 @@ import attrs
 from turnwire.actors.core.gradient import DEFAULT_GRADIENT
 from turnwire.actors.core.options import MIB, TurnOptions
 from turnwire.actors.core.restarts import RestartBudget
-from turnwire.runtime import setting_checks as may_be
-from turnwire.runtime.setting_checks import HIDDEN, Check
+from turnwire.runtime.settings import checks as may_be
+from turnwire.runtime.settings.checks import HIDDEN, Check
 
 _T = TypeVar("_T")
 

@@ -9,12 +9,12 @@ import attrs
 import pytest
 
 from turnwire.actors.core.options import TurnOptions
-from turnwire.runtime.setting_checks import is_loopback, redis_url, without_password
-from turnwire.runtime.setting_sources import SettingsError, all_fields, load_settings, variable_of
-from turnwire.runtime.setting_values import in_toml, shown
-from turnwire.runtime.settings import Settings
+from turnwire.runtime.settings import Settings, SettingsError, load_settings
+from turnwire.runtime.settings.checks import is_loopback, redis_url, without_password
+from turnwire.runtime.settings.sources import all_fields, variable_of
+from turnwire.runtime.settings.values import in_toml, shown
 
-DOCS = Path(__file__).parent.parent.parent / "docs" / "settings.md"
+DOCS = Path(__file__).parent.parent.parent.parent / "docs" / "settings.md"
 
 
 def problem(**sources: Any) -> str:

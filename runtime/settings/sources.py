@@ -16,9 +16,9 @@ from typing import Any, cast
 
 import attrs
 
-from turnwire.runtime.setting_checks import Check
-from turnwire.runtime.setting_values import Field, from_text, shown, shown_raw, structure, wanted
-from turnwire.runtime.settings import Settings, conflicts
+from turnwire.runtime.settings.checks import Check
+from turnwire.runtime.settings.groups import Settings, conflicts
+from turnwire.runtime.settings.values import Field, from_text, shown, shown_raw, structure, wanted
 
 PREFIX = "TURNWIRE_"
 FILE_VARIABLE = "TURNWIRE_SETTINGS"
