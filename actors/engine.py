@@ -4,28 +4,26 @@
     outcome = await engine.run(RunInput(...), publish)
 
 What a run does stands in engine_run.py, what it decides in core/run_machine.py. Runs of one thread come one after the
-other, in the order in which they were asked for: each goes on from what the one before has saved.
+other (thread_turns.py): each goes on from what the one before has saved.
 """
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Protocol
 
-import attrs
-import trio
-
 from turnwire.actors.conversation import Conversation
+from turnwire.actors.core.run_errors import NOT_LOADED, no_input, unknown_model
 from turnwire.actors.core.run_machine import RunMachine
 from turnwire.actors.core.toolset import ToolFunction
 from turnwire.actors.engine_options import EngineOptions
 from turnwire.actors.engine_ports import Model, Publish, ThreadStore
-from turnwire.actors.engine_run import NOT_LOADED, EngineRun
-from turnwire.actors.thread_desk import ThreadDesk, persist
+from turnwire.actors.engine_run import EngineRun
+from turnwire.actors.persist import persist
+from turnwire.actors.thread_desk import ThreadDesk
+from turnwire.actors.thread_turns import ThreadTurns
 from turnwire.actors.tool import Tool, ToolSet
 from turnwire.messages.errors import LogUnavailableError
 from turnwire.messages.events import ErrorInfo
-from turnwire.messages.providers.endings import make_error
 from turnwire.messages.runs import Answer, PendingCall, RunInput, RunOutcome
 
 
@@ -38,14 +36,6 @@ class Announced(Protocol):
     def turn_id(self) -> str: ...  # noqa: D102
     @property
     def thread_id(self) -> str: ...  # noqa: D102
-
-
-@attrs.define
-class _Queue:
-    """The runs of one thread that run or wait."""
-
-    lock: trio.Lock = attrs.field(factory=trio.Lock)
-    runs: int = 0
 
 
 class Engine:
@@ -64,7 +54,7 @@ class Engine:
         self.store = store
         self.options = options or EngineOptions()
         self._runs: dict[str, EngineRun] = {}
-        self._threads: dict[str, _Queue] = {}
+        self._turns = ThreadTurns(store, patience=self.options.patience)
         if not self.models:
             raise ValueError("an engine needs at least one model")
 
@@ -78,15 +68,13 @@ class Engine:
             raise ValueError(f"run {run.run_id} is running already")
         model = self._find_model(run.model)
         if model is None:
-            known = ", ".join(self.models)
-            problem = f"there is no model named {run.model!r}; the models are: {known}"
-            return await _refuse(run, make_error("UNKNOWN_MODEL", problem, retryable=False), publish)
+            return await _refuse(run, unknown_model(run.model, self.models), publish)
         tools = self.tools.with_client_tools(run.client_tools)
         desk = ThreadDesk(self.store, run, patience=self.options.patience)
-        engine_run = self._runs[run.run_id] = EngineRun(run, model, tools, desk, self.options, publish)
+        turn = self._turns.join(run)
+        engine_run = self._runs[run.run_id] = EngineRun(run, model, tools, desk, turn, self.options, publish)
         try:
-            async with self._in_turn(run.thread_id):
-                return await engine_run.run()
+            return await engine_run.run()
         finally:
             del self._runs[run.run_id]
 
@@ -99,8 +87,7 @@ class Engine:
             await _refuse(bare, NOT_LOADED, publish)
             return
         if run is None:
-            problem = f"there is no input for run {turn.run_id}; it is put into the store before the turn is announced"
-            await _refuse(bare, make_error("NO_INPUT", problem, retryable=False), publish)
+            await _refuse(bare, no_input(turn.run_id), publish)
         else:
             await self.run(run, publish)
 
@@ -135,19 +122,6 @@ class Engine:
 
     def _find_model(self, name: str | None) -> Model | None:
         return next(iter(self.models.values())) if name is None else self.models.get(name)
-
-    @asynccontextmanager
-    async def _in_turn(self, thread_id: str) -> AsyncGenerator[None, None]:
-        """Wait until no other run of the thread is before us."""
-        queue = self._threads.setdefault(thread_id, _Queue())
-        queue.runs += 1
-        try:
-            async with queue.lock:
-                yield
-        finally:
-            queue.runs -= 1
-            if not queue.runs:
-                del self._threads[thread_id]
 
 
 async def _refuse(run: RunInput, error: ErrorInfo, publish: Publish) -> RunOutcome:

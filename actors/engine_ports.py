@@ -80,10 +80,31 @@ class ThreadStore(Protocol):
         """Give a thread's conversation as it was last saved."""
         ...
 
+    async def claim(self, thread_id: str, run_id: str, *, seconds: float) -> str | None:
+        """Take a thread for a run, for so many seconds; None while another run has it. Again by the same run: longer.
+
+        Gives the id of the run that has saved the thread last, for `save`; empty if none has.
+        """
+        ...
+
+    async def release(self, thread_id: str, run_id: str) -> None:
+        """Let a thread go that a run has claimed. Nothing happens if it is not that run's any more."""
+        ...
+
     async def save(
-        self, thread_id: str, conversation: SavedConversation, *, run_id: str, pending: Sequence[PendingCall] = ()
+        self,
+        thread_id: str,
+        conversation: SavedConversation,
+        *,
+        run_id: str,
+        pending: Sequence[PendingCall] = (),
+        after: str | None = None,
     ) -> None:
-        """Keep a thread's conversation, and what it waits for now (which replaces what it waited for before)."""
+        """Keep a thread's conversation, and what it waits for now (which replaces what it waited for before).
+
+        With `after`, the run that is to have saved it last: raises ThreadConflictError, and keeps nothing, if it was
+        another. The same run may save twice: it may not have heard that the first time went well.
+        """
         ...
 
     async def pending(self, thread_id: str | None = None) -> tuple[PendingCall, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from turnwire.actors.conversation import Conversation
 from turnwire.actors.conversation_actor import ConversationActor
 from turnwire.actors.core.conversation_options import ConversationCallbacks
+from turnwire.actors.core.run_start import AnsweredCall
 from turnwire.actors.engine_options import EngineOptions
 from turnwire.messages.agui_more import AnyAguiEvent
 from turnwire.messages.errors import ApprovalAnsweredError, UnknownCallError
@@ -38,10 +39,13 @@ class RunConversation:
         if self._actor.failure is None:
             self._actor.act(self._process, events)
 
-    def note_approval(self, answer: ApprovalAnswer) -> None:
-        """Put what the user said on the call it is about."""
-        with contextlib.suppress(ApprovalAnsweredError, UnknownCallError):  # it stands there already
-            self._actor.act(self._actor.machine.add_tool_approval_response, answer.approval_id, answer.approved)
+    def note_approvals(self, answered: Iterable[AnsweredCall]) -> None:
+        """Put what the user said on the calls it is about."""
+        for each in answered:
+            if isinstance(each.answer, ApprovalAnswer):
+                with contextlib.suppress(ApprovalAnsweredError, UnknownCallError):  # it stands there already
+                    answer = each.answer
+                    self._actor.act(self._actor.machine.add_tool_approval_response, answer.approval_id, answer.approved)
 
     def told(self) -> tuple[UIMessage, ...]:
         """Give the messages as the model is told them."""

@@ -6,15 +6,13 @@ from functools import partial
 from typing import TypeVar
 
 import attrs
-import trio
 
-from turnwire.actors.core.retry import retry_delay
 from turnwire.actors.core.run_start import Waiting, opening_of, sort_waiting
 from turnwire.actors.engine_ports import ThreadStore
+from turnwire.actors.persist import persist
 from turnwire.messages.errors import (
     ApprovalAnsweredError,
     CallAnsweredError,
-    LogUnavailableError,
     UnknownCallError,
 )
 from turnwire.messages.runs import PendingCall, RunInput
@@ -55,27 +53,14 @@ class ThreadDesk:
         conversation = opening_of(run, stored)
         return Opening(conversation=conversation, waiting=sort_waiting(conversation.messages, pending, answers))
 
-    async def save(self, conversation: SavedConversation, pending: tuple[PendingCall, ...]) -> None:
-        """Keep the conversation, and what it waits for. Raises what the store raises once patience is over."""
+    async def save(self, conversation: SavedConversation, pending: tuple[PendingCall, ...], *, after: str) -> None:
+        """Keep the conversation, and what it waits for. Raises what the store raises once patience is over.
+
+        Raises ThreadConflictError if another run than `after` has saved the thread last.
+        """
         run = self._run
-        await self._persist(partial(self._store.save, run.thread_id, conversation, run_id=run.run_id, pending=pending))
+        saving = partial(self._store.save, run.thread_id, conversation, run_id=run.run_id, pending=pending, after=after)
+        await self._persist(saving)
 
     async def _persist(self, operation: Callable[[], Awaitable[_T]]) -> _T:
         return await persist(operation, self._run.run_id, patience=self._patience)
-
-
-async def persist(operation: Callable[[], Awaitable[_T]], run_id: str, *, patience: float) -> _T:
-    """Do something with a store, again and again as long as that cannot be reached and patience lasts."""
-    give_up_at = trio.current_time() + patience
-    failed = 0
-    while True:
-        try:
-            return await operation()
-        except LogUnavailableError as exc:
-            delay = retry_delay(failed, base=0.05, longest=1.0)
-            if trio.current_time() + delay > give_up_at:
-                raise
-            if failed == 0:
-                log.warning("run %s: the store is away; trying again: %s", run_id, exc)
-            await trio.sleep(delay)
-            failed += 1

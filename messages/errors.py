@@ -113,6 +113,20 @@ class RunFailedError(TurnwireError):
         super().__init__(message if code is None else f"{message} ({code})")
 
 
+class ThreadConflictError(TurnwireError):
+    """A thread was saved by another run than the one it is gone on from. For whoever saves: what is there stays."""
+
+    def __init__(self, thread_id: str, *, expected: str, found: str):
+        self.thread_id = thread_id
+        self.expected = expected
+        """The run whose save the refused one goes on from; empty for none."""
+        self.found = found
+        """The run that has saved the thread last; empty if it was forgotten."""
+        last = f"run {found}" if found else "nobody (it was forgotten)"
+        meant = f"run {expected}" if expected else "nobody"
+        super().__init__(f"thread {thread_id} was last saved by {last}; expected {meant}")
+
+
 class UnknownCallError(TurnwireError):
     """An answer names a tool call or an approval that this conversation does not have. Seen by the caller."""
 

@@ -10,14 +10,16 @@ from collections.abc import Iterable
 
 import attrs
 
-from turnwire.actors.core.call_verdicts import judge_call
+from turnwire.actors.core.call_verdicts import judge_call, say_unknown, server_tool
+from turnwire.actors.core.run_start import AnsweredCall, text_of
 from turnwire.actors.core.run_voice import RunVoice
 from turnwire.actors.core.toolset import ToolSet
 from turnwire.messages.agui import ToolCallEnd
 from turnwire.messages.agui_custom import ApprovalRequested, ToolInputAvailable, tell_custom
 from turnwire.messages.agui_more import AnyAguiEvent
 from turnwire.messages.events import FinalFunctionCall, Json
-from turnwire.messages.runs import PendingCall, RunInput
+from turnwire.messages.model_messages.answers import DENIED
+from turnwire.messages.runs import PendingCall, RunInput, ToolAnswer
 from turnwire.messages.ui import Approval
 
 CUT_SHORT = frozenset({"length", "content_filter", "refusal"})
@@ -76,11 +78,25 @@ class RunCalls:
                     self.waiting.append(self._pending(call, verdict.input, approval_id))
         return runs
 
-    def retell(self, call_id: str, name: str, arguments: str) -> ToolRun:
-        """Tell a call of an earlier run in this one too: it is about to be answered here."""
-        self._voice.call(call_id, name, arguments)
-        self._expect(call_id, name)
-        return ToolRun(call_id=call_id, name=name, arguments=arguments)
+    def resume(self, answered: Iterable[AnsweredCall]) -> list[ToolRun]:
+        """Go on with calls of earlier runs that were answered since; give those that run now.
+
+        Each is told again: the log of each turn stands alone.
+        """
+        runs: list[ToolRun] = []
+        for each in answered:
+            call, answer = each.call, each.answer
+            self._voice.call(call.id, call.name, call.arguments)
+            self._expect(call.id, call.name)
+            if isinstance(answer, ToolAnswer):
+                self.answer(call.id, text_of(answer), success=answer.error is None)
+            elif not answer.approved:
+                self.answer(call.id, DENIED, success=False)
+            elif server_tool(self._tools, call.name) is None:
+                self.answer(call.id, say_unknown(self._tools, call.name), success=False)
+            else:
+                runs.append(ToolRun(call_id=call.id, name=call.name, arguments=call.arguments))
+        return runs
 
     def mark_begun(self, call_id: str) -> None:
         """Remember that a tool has begun to run."""

@@ -2,7 +2,7 @@
 
 A run, as its shell drives it:
 
-    begin → calls.retell … → open_reply → push … finish_reply → plan → calls.answer … → next_step
+    begin → calls.resume   → open_reply → push … finish_reply → plan → calls.answer … → next_step
                                  ↑                                                         │ ask
                                  └─────────────────────────────────────────────────────────┘
     pause, end: conclude → (all is told, the conversation is saved) → tell_end

@@ -60,6 +60,14 @@ class Keys:
         """The calls that a thread waits for."""
         return f"{self.prefix}:thread:{_checked(thread_id)}:pending"
 
+    def claim(self, thread_id: str) -> str:
+        """Which run has a thread."""
+        return f"{self.prefix}:thread:{_checked(thread_id)}:claim"
+
+    def saved_by(self, thread_id: str) -> str:
+        """Which run has saved a thread last."""
+        return f"{self.prefix}:thread:{_checked(thread_id)}:saved-by"
+
     def answers(self, thread_id: str) -> str:
         """The hash of a thread's answers."""
         return f"{self.prefix}:thread:{_checked(thread_id)}:answers"

@@ -1,6 +1,6 @@
-"""Which answer belongs to which question, and how one is refused: the same words for every store of threads."""
+"""Which answers and which saves a store of threads takes, and how it refuses the others: the same for every store."""
 
-from turnwire.messages.errors import ApprovalAnsweredError, CallAnsweredError, UnknownCallError
+from turnwire.messages.errors import ApprovalAnsweredError, CallAnsweredError, ThreadConflictError, UnknownCallError
 from turnwire.messages.runs import Answer, ApprovalAnswer, PendingCall, ToolAnswer
 
 
@@ -33,3 +33,12 @@ def nobody_asked(thread_id: str, answer: Answer) -> UnknownCallError:
     if isinstance(answer, ApprovalAnswer):
         return UnknownCallError(f"thread {thread_id} waits for no approval {answer.approval_id}")
     return UnknownCallError(f"thread {thread_id} waits for no result of tool call {answer.tool_call_id}")
+
+
+def check_saver(thread_id: str, saved_by: str, *, run_id: str, after: str | None) -> None:
+    """Raise ThreadConflictError if another run than `after` has saved a thread last; None: whoever it was.
+
+    Once more by the same run is fine: whoever did not hear that it went well tries again.
+    """
+    if after is not None and saved_by not in (after, run_id):
+        raise ThreadConflictError(thread_id, expected=after, found=saved_by)

@@ -6,7 +6,7 @@ import trio
 
 from turnwire.messages.runs import Answer, PendingCall, RunInput
 from turnwire.messages.ui import SavedConversation
-from turnwire.runtime.threads.answers import answered_before, name_of, nobody_asked
+from turnwire.runtime.threads.answers import answered_before, check_saver, name_of, nobody_asked
 
 
 class MemoryThreads:
@@ -17,6 +17,8 @@ class MemoryThreads:
         self._threads: dict[str, SavedConversation] = {}
         self._pending: dict[str, tuple[PendingCall, ...]] = {}
         self._answers: dict[str, dict[str, Answer]] = {}
+        self._saved_by: dict[str, str] = {}
+        self._claims: dict[str, tuple[str, float]] = {}
 
     async def put_input(self, run: RunInput) -> None:
         """Keep what a run begins with."""
@@ -33,11 +35,35 @@ class MemoryThreads:
         await trio.lowlevel.checkpoint()
         return self._threads.get(thread_id)
 
+    async def claim(self, thread_id: str, run_id: str, *, seconds: float) -> str | None:
+        """Take a thread for a run; None while another run has it."""
+        await trio.lowlevel.checkpoint()
+        now = trio.current_time()
+        holder, until = self._claims.get(thread_id, ("", now))
+        if holder != run_id and now < until:
+            return None
+        self._claims[thread_id] = run_id, now + seconds
+        return self._saved_by.get(thread_id, "")
+
+    async def release(self, thread_id: str, run_id: str) -> None:
+        """Let a thread go that a run has claimed."""
+        await trio.lowlevel.checkpoint()
+        if self._claims.get(thread_id, ("", 0.0))[0] == run_id:
+            del self._claims[thread_id]
+
     async def save(
-        self, thread_id: str, conversation: SavedConversation, *, run_id: str, pending: Sequence[PendingCall] = ()
+        self,
+        thread_id: str,
+        conversation: SavedConversation,
+        *,
+        run_id: str,
+        pending: Sequence[PendingCall] = (),
+        after: str | None = None,
     ) -> None:
         """Keep a thread's conversation, and what it waits for now. The run's input has done its work."""
         await trio.lowlevel.checkpoint()
+        check_saver(thread_id, self._saved_by.get(thread_id, ""), run_id=run_id, after=after)
+        self._saved_by[thread_id] = run_id
         self._threads[thread_id] = conversation
         self._inputs.pop(run_id, None)
         waited = {name_of(call) for call in self._pending.pop(thread_id, ())}
@@ -68,7 +94,7 @@ class MemoryThreads:
     async def forget(self, thread_id: str) -> None:
         """Let all of a thread go."""
         await trio.lowlevel.checkpoint()
-        for kept in (self._threads, self._pending, self._answers):
+        for kept in (self._threads, self._pending, self._answers, self._saved_by):
             kept.pop(thread_id, None)
 
     async def answers(self, thread_id: str) -> tuple[Answer, ...]:

@@ -6,16 +6,20 @@
 | `<prefix>:thread:<thread_id>:conversation` | the messages and the state, as last saved |
 | `<prefix>:thread:<thread_id>:pending` | the calls that it waits for, in order; not there if there are none |
 | `<prefix>:thread:<thread_id>:answers` | a hash: each question's name and its one answer |
+| `<prefix>:thread:<thread_id>:saved-by` | the run that has saved it last |
+| `<prefix>:thread:<thread_id>:claim` | the run that has it now; expires unless it is claimed again |
 | `<prefix>:waiting` | a sorted set: the threads that wait, since when |
 
-One answer: HSETNX lets exactly one of many through. Answers stay when they have been applied, so that whoever comes
-later is still told the first one; they go with their thread.
+One answer, one save: what they depend on is watched (WATCH) between looking and writing, so of many at once exactly one
+gets through. Answers stay when they have been applied, so that whoever comes later is still told the first one; they
+go with their thread.
 """
 
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from functools import partial
+from typing import cast
 
 from redis.exceptions import ResponseError
 
@@ -34,7 +38,7 @@ from turnwire.messages.ui_codec import decode_saved, encode_saved
 from turnwire.runtime.logs.keys import Keys
 from turnwire.runtime.logs.redis.control import Control
 from turnwire.runtime.logs.redis.lane import Command, Lane, Reply
-from turnwire.runtime.threads.answers import answered_before, name_of, nobody_asked
+from turnwire.runtime.threads.answers import answered_before, check_saver, name_of, nobody_asked
 
 EXPIRE_AFTER = 30 * 86_400.0
 """Seconds that a thread stays after it was last saved: a month, since a user may answer after the holidays."""
@@ -80,17 +84,42 @@ class RedisThreads:
         (data,) = await self._ask([("GET", self._keys.conversation(thread_id))])
         return None if data is None else decode_saved(data)
 
+    async def claim(self, thread_id: str, run_id: str, *, seconds: float) -> str | None:
+        """Take a thread for a run; None while another run has it."""
+        key, ms = self._keys.claim(thread_id), round(seconds * 1000)
+        taken, holder, saved_by = await self._ask(
+            [("SET", key, run_id, "NX", "PX", ms), ("GET", key), ("GET", self._keys.saved_by(thread_id))]
+        )
+        if not taken:
+            if holder != run_id.encode():
+                return None
+            await self._ask([("PEXPIRE", key, ms)])  # if it has lapsed by now, that of the next one: which does no harm
+        return _text(saved_by)
+
+    async def release(self, thread_id: str, run_id: str) -> None:
+        """Let a thread go that a run has claimed."""
+        key = self._keys.claim(thread_id)
+
+        def decide(found: list[Reply]) -> list[Command]:
+            return [("DEL", key)] if _text(found[0]) == run_id else []
+
+        await self._look_and_write([("GET", key)], decide)
+
     async def save(
-        self, thread_id: str, conversation: SavedConversation, *, run_id: str, pending: Sequence[PendingCall] = ()
+        self,
+        thread_id: str,
+        conversation: SavedConversation,
+        *,
+        run_id: str,
+        pending: Sequence[PendingCall] = (),
+        after: str | None = None,
     ) -> None:
         """Keep a thread's conversation, and what it waits for now: all of it, or nothing."""
         keys, ms, now = self._keys, self._expire_ms, time.time()
-        waited = {name_of(call) for call in await self._pending_of(thread_id)}
-        anew = [name_of(call) for call in pending if name_of(call) not in waited]
-        asked, answers = keys.pending(thread_id), keys.answers(thread_id)
+        asked, answers, saved_by = keys.pending(thread_id), keys.answers(thread_id), keys.saved_by(thread_id)
         commands: list[Command] = [
-            ("MULTI",),
             ("SET", keys.conversation(thread_id), encode_saved(conversation), "PX", ms),
+            ("SET", saved_by, run_id, "PX", ms),
             ("PEXPIRE", answers, ms),
             ("PEXPIRE", keys.run_input(run_id), ms),
         ]
@@ -103,11 +132,14 @@ class RedisThreads:
             ]
         else:
             commands += [("DEL", asked), ("ZREM", keys.waiting, thread_id)]
-        if anew:
-            commands.append(("HDEL", answers, *anew))  # an id that was used before, and is asked for anew
-        *_, done = await self._ask([*commands, ("EXEC",)])
-        for reply in cast("list[Any]", done):
-            _checked(reply)
+
+        def decide(found: list[Reply]) -> list[Command]:
+            check_saver(thread_id, _text(found[0]), run_id=run_id, after=after)
+            waited = {name_of(call) for call in _pending(found[1])}
+            anew = [name_of(call) for call in pending if name_of(call) not in waited]
+            return [*commands, ("HDEL", answers, *anew)] if anew else commands  # ids used before, and asked for anew
+
+        await self._look_and_write([("GET", saved_by), ("GET", asked)], decide)
 
     async def pending(self, thread_id: str | None = None) -> tuple[PendingCall, ...]:
         """List what waits for an answer and has none: of one thread, or of all, oldest first."""
@@ -123,16 +155,16 @@ class RedisThreads:
     async def answer(self, thread_id: str, answer: Answer) -> None:
         """Take the one answer to a pending call: of many at once exactly one gets through."""
         name, key = name_of(answer), self._keys.answers(thread_id)
-        asked, first = await self._ask([("GET", self._keys.pending(thread_id)), ("HGET", key, name)])
-        if first is None:
-            if name not in map(name_of, () if asked is None else decode_pending(asked)):
+
+        def decide(found: list[Reply]) -> list[Command]:
+            asked, first = found
+            if first is not None:
+                raise answered_before(decode_answer(first))
+            if name not in map(name_of, _pending(asked)):
                 raise nobody_asked(thread_id, answer)
-            is_first, first, _ = await self._ask(
-                [("HSETNX", key, name, encode_answer(answer)), ("HGET", key, name), ("PEXPIRE", key, self._expire_ms)]
-            )
-            if is_first:
-                return
-        raise answered_before(decode_answer(first))
+            return [("HSET", key, name, encode_answer(answer)), ("PEXPIRE", key, self._expire_ms)]
+
+        await self._look_and_write([("GET", self._keys.pending(thread_id)), ("HGET", key, name)], decide)
 
     async def answers(self, thread_id: str) -> tuple[Answer, ...]:
         """Give the answers that were taken and that no run has saved as applied yet."""
@@ -145,8 +177,8 @@ class RedisThreads:
     async def forget(self, thread_id: str) -> None:
         """Let all of a thread go."""
         keys = self._keys
-        names = (keys.conversation(thread_id), keys.pending(thread_id), keys.answers(thread_id))
-        await self._ask([("DEL", *names), ("ZREM", keys.waiting, thread_id)])
+        names = (keys.conversation, keys.pending, keys.answers, keys.saved_by)
+        await self._ask([("DEL", *(name(thread_id) for name in names)), ("ZREM", keys.waiting, thread_id)])
 
     def close(self) -> None:
         """Let the connection go."""
@@ -154,7 +186,7 @@ class RedisThreads:
 
     async def _pending_of(self, thread_id: str) -> tuple[PendingCall, ...]:
         (data,) = await self._ask([("GET", self._keys.pending(thread_id))])
-        return () if data is None else decode_pending(data)
+        return _pending(data)
 
     async def _unanswered(self, thread_ids: Sequence[str]) -> tuple[PendingCall, ...]:
         keys = self._keys
@@ -166,11 +198,40 @@ class RedisThreads:
             calls += () if data is None else (call for call in decode_pending(data) if name_of(call) not in taken)
         return tuple(calls)
 
+    async def _look_and_write(self, look: Sequence[Command], decide: Callable[[list[Reply]], list[Command]]) -> None:
+        """Do what `decide` makes of what was found, all at once; look again if that has changed meanwhile."""
+        keys = [str(command[1]) for command in look]
+        while not await self._control.ask_around(partial(_look_and_write, keys=keys, look=look, decide=decide)):
+            pass  # somebody else has written, so the threads as a whole have gone on
+
     async def _ask(self, commands: Sequence[Command]) -> list[Reply]:
-        return [_checked(reply) for reply in await self._control.ask_all(commands)]
+        return _checked(await self._control.ask_all(commands))
 
 
-def _checked(reply: Reply) -> Reply:
-    if isinstance(reply, ResponseError):
-        raise LogUnavailableError(f"Redis refused a command about threads: {reply}") from reply
-    return reply
+def _look_and_write(
+    lane: Lane, *, keys: Sequence[str], look: Sequence[Command], decide: Callable[[list[Reply]], list[Command]]
+) -> bool:
+    """Watch, look, write. False if something that was looked at has changed before it could be written."""
+    _, *found = _checked(lane.ask([("WATCH", *keys), *look]))
+    try:
+        commands = decide(found)
+    except BaseException:
+        lane.ask([("UNWATCH",)])
+        raise
+    *_, done = _checked(lane.ask([("MULTI",), *commands, ("EXEC",)]))
+    return done is not None and _checked(done) is done
+
+
+def _text(data: bytes | None) -> str:
+    return "" if data is None else data.decode()
+
+
+def _pending(data: bytes | None) -> tuple[PendingCall, ...]:
+    return () if data is None else decode_pending(data)
+
+
+def _checked(replies: list[Reply]) -> list[Reply]:
+    for reply in replies:
+        if isinstance(reply, ResponseError):
+            raise LogUnavailableError(f"Redis refused a command about threads: {reply}") from reply
+    return replies

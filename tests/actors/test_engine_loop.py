@@ -219,7 +219,7 @@ async def test_runs_of_one_thread_come_one_after_the_other(autojump_clock: MockC
         await trio.testing.wait_all_tasks_blocked()
         nursery.start_soon(stage.engine.run, stage.make_input("Two"), stage.publish)
     assert await stage.parts() == ["user: One", "assistant: First", "user: Two", "assistant: Second"]
-    assert stage.engine._threads == {}
+    assert stage.engine._turns._lines == {}
 
 
 async def test_ten_thousand_calls_leave_no_task_behind(autojump_clock: MockClock) -> None:

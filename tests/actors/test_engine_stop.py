@@ -157,7 +157,7 @@ async def test_no_tool_begins_after_a_stop(autojump_clock: MockClock) -> None:
 
 
 async def test_a_run_that_waits_for_its_thread_can_be_stopped(autojump_clock: MockClock) -> None:
-    """It ends as soon as it is its turn, and asks no model; what the user said is kept."""
+    """It ends at once, and asks no model; its thread is left to the run that has it."""
     stage = Stage(ScriptModel([[say("Hm"), 5.0, end()]]))
     first, second = stage.make_input("One"), stage.make_input("Two")
     outcomes: dict[str, RunOutcome] = {}
@@ -171,10 +171,27 @@ async def test_a_run_that_waits_for_its_thread_can_be_stopped(autojump_clock: Mo
         nursery.start_soon(act, second)
         await trio.sleep(1)
         stage.engine.stop(second.run_id)
+        await trio.testing.wait_all_tasks_blocked()
+        assert outcomes == {second.run_id: RunOutcome(status="aborted")}
     assert outcomes[first.run_id].status == "complete"
-    assert outcomes[second.run_id] == RunOutcome(status="aborted")
-    assert await stage.parts() == ["user: One", "assistant: Hm", "user: Two"]
+    assert await stage.parts() == ["user: One", "assistant: Hm"]
     assert len(stage.model.calls) == 1
+
+
+async def test_stopped_as_it_begins_a_run_keeps_what_the_user_said(autojump_clock: MockClock) -> None:
+    """Before the thread is loaded, before it is even claimed; no model is asked."""
+    stage = Stage(ScriptModel([[say("Hm"), end()]]))
+    run = stage.make_input()
+    told = stage.publish
+
+    async def publish(events: Any) -> None:
+        stage.engine.stop(run.run_id)
+        await told(events)
+
+    assert await stage.engine.run(run, publish) == RunOutcome(status="aborted")
+    check_contract(stage.events)
+    assert await stage.parts() == ["user: Hello"]
+    assert stage.model.calls == []
 
 
 @tool(needs_approval=True)

@@ -1,11 +1,14 @@
 """The connection that is never blocked: for reading what is there, and for waking the one that is."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
 import trio
 
 from turnwire.runtime.logs.redis.lane import Command, Lane, Reply
+
+_T = TypeVar("_T")
 
 
 class Control:
@@ -23,6 +26,13 @@ class Control:
         """Give the replies to commands that travel together; refusals stand among them. Raises LogUnavailableError."""
         return await trio.to_thread.run_sync(partial(self._ask_all, commands), limiter=self._thread)
 
+    async def ask_around(self, questions: Callable[[Lane], _T]) -> _T:
+        """Have something asked that takes several round trips, with nobody else's in between.
+
+        `questions` runs in a thread. Raises what it raises, and LogUnavailableError.
+        """
+        return await trio.to_thread.run_sync(partial(self._ask_around, questions), limiter=self._thread)
+
     def close(self) -> None:
         """Let the connection go."""
         self._lane.close()
@@ -35,6 +45,11 @@ class Control:
     def is_open(self) -> bool:
         """Is there a connection, as far as is known?"""
         return self._lane.is_open
+
+    def _ask_around(self, questions: Callable[[Lane], _T]) -> _T:
+        if not self._lane.is_open:
+            self._lane.open()
+        return questions(self._lane)
 
     def _ask(self, command: Command) -> Reply:
         if not self._lane.is_open:
