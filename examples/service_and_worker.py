@@ -56,7 +56,7 @@ async def main(url: str) -> None:
         one = await start(nursery, "worker", "--redis", url, *QUICK)
         alone = ["--port", "0", "--set", "http.work=false", "--quiet"]  # it serves; others work
         service = await start(nursery, "serve", "--redis", url, *alone, stdout=PIPE)
-        assert service.stdout is not None  # noqa: S101  # a pipe was asked for
+        assert service.stdout is not None  # a pipe was asked for
         address = (await service.stdout.receive_some()).decode().split()[-1]
         began = trio.current_time()
         to_us, seen = trio.open_memory_channel[str](0)

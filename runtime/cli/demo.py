@@ -41,6 +41,9 @@ def run(args: argparse.Namespace) -> int:
     if not args.speed > 0:
         print("turnwire demo: --speed must be greater than 0", file=sys.stderr)
         return 2
+    if not 0 <= args.port <= 65_535:
+        print(f"turnwire demo: --port must be from 0 to 65535, not {args.port}", file=sys.stderr)
+        return 2
     return _run_here(args.speed) if args.terminal else _run_service(args)
 
 
@@ -59,7 +62,7 @@ def _run_service(args: argparse.Namespace) -> int:
     try:
         trio.run(main)
     except* OSError as group:
-        print(f"turnwire demo: {group.exceptions[0]}", file=sys.stderr)
+        print(f"turnwire demo: {group.exceptions[0]} (port {args.port})", file=sys.stderr)
         return_code = 1
     else:
         return_code = 0

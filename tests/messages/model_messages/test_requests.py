@@ -209,7 +209,7 @@ def test_an_output_of_a_call_that_failed_is_a_failure() -> None:
 
 @each_format
 def test_of_two_answers_the_last_counts_and_of_two_calls_the_first(provider: str) -> None:
-    """Providers take one of each. (A call that comes again behind its answer is another one: test_reused_ids.)"""
+    """Providers take one of each (a call that comes again behind its answer is another one; see test_reused_ids)."""
     messages = assistant(call("1"), call("2"), call("1"), answer("1", "old"), answer("2"), answer("1", "new"))
     told = request_for(provider, messages)
     assert answers_in(provider, told) == [("2", "42"), ("1", "new")]

@@ -100,3 +100,10 @@ def test_time_does_not_stand_still(arguments: list[str]) -> None:
     ran = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False)  # noqa: S603  # ourselves
     assert ran.returncode == 2
     assert b"--speed must be greater than 0" in ran.stderr
+
+
+def test_a_port_that_there_is_not_is_refused() -> None:
+    """Exit 2 and the range, instead of a listener on some other port."""
+    ran = subprocess.run([*DEMO, "--port", "99999"], capture_output=True, timeout=PATIENCE, check=False)  # noqa: S603  # ourselves
+    assert ran.returncode == 2
+    assert b"--port must be from 0 to 65535, not 99999" in ran.stderr
