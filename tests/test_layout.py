@@ -98,7 +98,7 @@ def test_the_wheel_holds_turnwire_and_no_bare_names(tmp_path: Path) -> None:
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"turnwire"}
     for package in packages_on_disk():
         assert f"{package.replace('.', '/')}/__init__.py" in names
-    assert "turnwire/runtime/demo_stream.jsonl" in names
+    assert "turnwire/runtime/record/demo_stream.jsonl" in names
     page = {f"turnwire/runtime/http/page/{file.name}" for file in (ROOT / "runtime" / "http" / "page").iterdir()}
     assert len(page) > 5
     assert page <= set(names)

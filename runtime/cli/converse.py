@@ -28,7 +28,7 @@ from turnwire.messages.ui_changes import (
 )
 from turnwire.messages.ui_codec import unstructure_result, unstructure_ui_message, unstructure_ui_messages
 from turnwire.runtime.cli.lines import Complaints, open_input
-from turnwire.runtime.conversation_lines import apply_line
+from turnwire.runtime.record import apply_line
 
 NAME = "converse"
 SUMMARY = "AG-UI events in, UIMessages out"

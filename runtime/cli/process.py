@@ -26,9 +26,9 @@ from turnwire.messages.events import ResponseDone, ResponseError, ResponseStart,
 from turnwire.messages.output_codec import encode_message
 from turnwire.messages.outputs import StreamMessage
 from turnwire.runtime.cli.lines import Complaints, LineWriter, live_lines, open_input
+from turnwire.runtime.cli.schedule import Arrival, Scheduled, schedule
 from turnwire.runtime.clock import SetClock
 from turnwire.runtime.host import Runtime, open_runtime
-from turnwire.runtime.schedule import Arrival, Scheduled, schedule
 
 NAME = "process"
 SUMMARY = "StreamEvents in, StreamMessages out"

@@ -22,8 +22,14 @@ from turnwire.messages.agui_client import (
 from turnwire.messages.agui_more import AnyAguiEvent
 from turnwire.messages.errors import InvalidEventError
 from turnwire.runtime import open_conversation
-from turnwire.runtime.conversation_lines import send_line
-from turnwire.runtime.record import load_recording, open_recorder, play_conversation, read_recording, record
+from turnwire.runtime.record import (
+    load_recording,
+    open_recorder,
+    play_conversation,
+    read_recording,
+    record,
+    send_line,
+)
 
 LINES: list[ConversationLine] = [
     *flat(say("May I?"), call("c1"), args("{}", call_id="c1"), asks("c1"), call("c2"), UnknownAguiEvent(type="LATER")),

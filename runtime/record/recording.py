@@ -1,15 +1,12 @@
-"""Streams kept with their timing: a recorder that writes JSON lines, and a player that gives them back in time.
+"""Streams kept with their timing: a recorder that writes JSON lines, and what reads them again.
 
 A line is `{"at": seconds since the first, "event": {...}}`, of provider events, of StreamEvents, or of a conversation:
 AG-UI events and what the client said between them. A file of bare StreamEvents or AG-UI events is a recording too:
 their timestamps are its timing.
-
-The player waits with `trio.sleep_until`, so under a virtual clock an hour's stream plays at once, in order and with
-all its stalls.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from importlib import resources
 from os import PathLike
 from pathlib import Path
@@ -40,6 +37,8 @@ DEMO_STREAM = "demo_stream.jsonl"
 """The bundled recording: one turn with reasoning, a tool call and a long answer."""
 
 Event: TypeAlias = StreamEvent | ConversationLine | JsonObject
+OF_CONVERSATIONS = (AguiEvent, ClientToolResult, ClientApproval, ClientMessage, ClientStreamEnd)
+"""What a recorded conversation is made of."""
 _T = TypeVar("_T")
 
 
@@ -64,7 +63,7 @@ class Recorder:
         self._began = now if self._began is None else self._began
         if isinstance(event, StreamEvent):
             wire: object = unstructure_event(event)
-        elif isinstance(event, _OF_CONVERSATIONS):
+        elif isinstance(event, OF_CONVERSATIONS):
             wire = unstructure_line(cast("ConversationLine", event))
         else:
             wire = as_event(event)
@@ -107,46 +106,8 @@ def load_recording(path: str | PathLike[str]) -> list[Recorded]:
 
 def load_demo() -> list[Recorded]:
     """Read the bundled demo stream."""
-    return list(read_recording(resources.files("turnwire.runtime").joinpath(DEMO_STREAM).read_bytes().splitlines()))
-
-
-async def play(recording: Iterable[Recorded], *, speed: float | None = 1.0) -> AsyncGenerator[Event, None]:
-    """Give the events of a recording when it is their time: at its own speed, `speed` times as fast, or all at once.
-
-    `speed=None` waits for nothing. Times count from the first event, so a slow reader does not shift the later ones.
-    """
-    if speed is not None and speed <= 0:
-        raise ValueError(f"speed must be positive, or None for no waiting; got {speed}")
-    began = trio.current_time()
-    for recorded in recording:
-        if speed is None:
-            await trio.lowlevel.checkpoint()
-        else:
-            await trio.sleep_until(began + recorded.at / speed)
-        yield recorded.event
-
-
-async def play_turn(recording: Iterable[Recorded], *, speed: float | None = 1.0) -> AsyncGenerator[StreamEvent, None]:
-    """Play a recording of StreamEvents, to be sent to a turn; what else is in it is passed over."""
-    async with aclosing(play(recording, speed=speed)) as events:
-        async for event in events:
-            if isinstance(event, StreamEvent):
-                yield event
-
-
-async def play_conversation(
-    recording: Iterable[Recorded], *, speed: float | None = 1.0
-) -> AsyncGenerator[ConversationLine, None]:
-    """Play a recording of a conversation, to be given to `send_line`; StreamEvents in it are passed over."""
-    async with aclosing(play(recording, speed=speed)) as events:
-        async for event in events:
-            if isinstance(event, _OF_CONVERSATIONS):
-                yield event
-            elif not isinstance(event, StreamEvent):
-                yield structure_line(event)  # of a type that nobody knew when it was read: counted, not lost
-
-
-_OF_CONVERSATIONS = (AguiEvent, ClientToolResult, ClientApproval, ClientMessage, ClientStreamEnd)
+    stream = resources.files("turnwire.runtime.record").joinpath(DEMO_STREAM)
+    return list(read_recording(stream.read_bytes().splitlines()))
 
 
 def _read_line(document: Any) -> Recorded:
