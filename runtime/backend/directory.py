@@ -7,6 +7,8 @@ import attrs
 
 from turnwire.runtime.queue.announcement import Announcement
 
+LONGEST_TIME = 15  # digits of milliseconds since the epoch: as far as a score in Redis tells them apart
+
 
 @attrs.frozen
 class ListedTurn:
@@ -72,6 +74,7 @@ def cursor_of(turn: ListedTurn) -> str:
 def parse_cursor(text: str) -> ListedTurn:
     """Read a cursor. Raises ValueError."""
     milliseconds, colon, turn_id = text.partition(":")
-    if not colon or not turn_id or not milliseconds.isascii() or not milliseconds.isdecimal():
+    is_time = milliseconds.isascii() and milliseconds.isdecimal() and len(milliseconds) <= LONGEST_TIME
+    if not colon or not turn_id or not is_time:
         raise ValueError(f"a cursor is what `before` of an earlier page said; got {text!r}")
     return ListedTurn(turn_id, int(milliseconds))

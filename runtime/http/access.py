@@ -2,7 +2,8 @@
 
 Without tokens the service listens on loopback alone and lets in whoever asks there, but for browsers that a page of
 another origin sends: their `Host` or `Origin` is not ours. With tokens, a bearer token lets in to everything, and a
-read-only token to the one turn that it was minted for. An authoriser of the host's decides further, by turn and thread.
+read-only token to the one turn that it was minted for. Only the latter may stand in a URL, which others write down. An
+authoriser of the host's decides further, by turn and thread.
 """
 
 import hashlib
@@ -72,13 +73,15 @@ class Access:
         self._check_origin(request)
         if need == "nothing" or self.is_open:
             return ANYBODY
-        given = _bearer(request) or request.scope.get(TOKEN_KEY)
+        bearer = _bearer(request)
+        given = bearer or request.scope.get(TOKEN_KEY)
         if not given:
             raise _unauthorised("missing_token", "this needs a token: Authorization: Bearer ...")
-        digest = _digest(given)
-        matches = [hmac.compare_digest(digest, known) for known in self._digests]  # all of them: it takes the same time
-        if any(matches):
-            return Principal(f"token {digest.hex()[:8]}")
+        if bearer:
+            digest = _digest(bearer)
+            matches = [hmac.compare_digest(digest, known) for known in self._digests]  # all of them, for the same time
+            if any(matches):
+                return Principal(f"token {digest.hex()[:8]}")
         turn_id = self._read(given)
         if need != "turn" or turn_id != request.path_params.get("turn_id"):
             raise HttpError(403, "forbidden", "this token lets read one turn only, and not this")
@@ -113,15 +116,23 @@ class Access:
     def _check_origin(self, request: Request) -> None:
         """Refuse what a browser sends for a page of somebody else's; others do not say where they come from."""
         host = request.headers.get("host", "")
-        if self.is_open and not is_loopback(urlsplit(f"//{host}").hostname or "localhost"):
+        if self.is_open and not is_loopback(_host_name(host)):
             raise HttpError(
                 403, "wrong_host", f"host: without tokens only a loopback address is answered, not {host!r}"
             )
         origin = request.headers.get("origin")
         if origin is None or request.method in _SAFE or self.may_read_from(origin):
             return
-        if urlsplit(origin).netloc != host:
+        if not host or origin.partition("://")[2] != host:  # as it stands: what is no address is none of ours either
             raise HttpError(403, "wrong_origin", f"origin: {origin!r} is not listed in http.cors_origins")
+
+
+def _host_name(host: str) -> str:
+    """Give the name in a `Host` header. Without one it is ours; what stands there and is no name is nobody's."""
+    try:
+        return urlsplit(f"//{host}").hostname or ("" if host else "localhost")
+    except ValueError:
+        return ""
 
 
 def _bearer(request: Request) -> str | None:

@@ -203,7 +203,7 @@ def _internal() -> HttpError:
 def _hide_token(scope: Scope) -> None:
     """Take the token out of the URL before anybody writes that down; the server's own access log reads this scope."""
     query: bytes = scope["query_string"]
-    if b"token" not in query:
+    if b"token" not in query and b"%" not in query:  # a name may be spelt with escapes
         return
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
     tokens = [value for name, value in pairs if name == "token"]

@@ -109,6 +109,7 @@ class EventStream:
         self._headers = {**HEADERS, **(headers or {})}
         self._on_end = on_end
         self._is_ending = False
+        self._is_reader_gone = False
         self._waiting: trio.CancelScope | None = None
 
     def end(self) -> None:
@@ -125,9 +126,12 @@ class EventStream:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._watch, receive, nursery.cancel_scope, name="end of a reader")
                 await self._tell(send)
+                nursery.cancel_scope.cancel()
+            # Not while somebody watches: the server calls the end of a response a disconnect, and who cancels it then
+            # leaves a connection behind that is neither closed nor ready for its next request.
+            if not self._is_reader_gone:
                 with trio.move_on_after(LAST_WORDS):
                     await send({"type": "http.response.body", "body": b"", "more_body": False})
-                nursery.cancel_scope.cancel()
         finally:
             self._streams.discard(self)
             self._source.close()
@@ -158,6 +162,7 @@ class EventStream:
     async def _watch(self, receive: Receive, scope: trio.CancelScope) -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
+        self._is_reader_gone = True
         scope.cancel()
 
 

@@ -89,7 +89,7 @@ async def test_recent_turns_come_in_pages_newest_first(open_directory: OpenDirec
         assert len(await directory.turns_of("th1")) == 8
 
 
-@pytest.mark.parametrize("cursor", ["", "x", "1", ":t", "1:", "x:t", "-1:t", "٣:t"])
+@pytest.mark.parametrize("cursor", ["", "x", "1", ":t", "1:", "x:t", "-1:t", "٣:t", f"{'9' * 16}:t"])
 async def test_what_is_no_cursor_is_refused(open_directory: OpenDirectory, cursor: str) -> None:
     """ValueError, before anything is asked."""
     async with open_directory() as directory:

@@ -98,6 +98,27 @@ async def test_a_reader_that_has_gone_is_noticed_at_once() -> None:
         await asked.until(lambda: asked.running.service.backend.log.readers == 1)  # the worker's own
 
 
+@pytest.mark.parametrize("path", ["/xapi/turns/t/stream", "/xapi/turns/t/stream?dialect=agui", "/api/v2/runs/r/events"])
+async def test_a_connection_can_be_used_again_after_a_stream(path: str) -> None:
+    """Its end is the response's, not the connection's; one that asked to be closed is closed, and an idle one too."""
+    async with open_asked() as asked:
+        asked.running.server.config.keep_alive_timeout = 0.3
+        await asked.publish("r", started("t", "th"), finished())
+        await asked.events("/xapi/turns/t/stream")
+        for word, answers in (("close", 1), ("keep-alive", 2)):
+            ask = f"GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: {word}\r\n\r\n".encode()
+            said = b""
+            async with await trio.open_tcp_stream("127.0.0.1", int(asked.url.rpartition(":")[2])) as socket:
+                await socket.send_all(ask)
+                with trio.fail_after(5):
+                    async for piece in socket:  # until the service closes it
+                        said += piece
+                        if said.endswith(b"0\r\n\r\n") and said.count(b"HTTP/1.1 200") < answers:
+                            await socket.send_all(ask)
+            assert said.count(b"HTTP/1.1 200") == answers
+            assert said.count(b"0\r\n\r\n") == answers
+
+
 async def test_a_stopped_turn_ends_as_aborted_and_stopping_again_is_fine() -> None:
     """Also before anybody has worked on it; what has ended stays as it is."""
     async with open_asked() as asked:
