@@ -11,13 +11,9 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from turnwire.actors.engine_ports import Model
-from turnwire.actors.tool import tool
-from turnwire.messages import StreamMessage, decode_output
-from turnwire.messages.outputs import Message, ToolCall
-from turnwire.messages.runs import ApprovalAnswer
-from turnwire.runtime import open_runtime
-from turnwire.runtime.engines import open_engine
+from turnwire.actors import Model, tool
+from turnwire.messages import ApprovalAnswer, Message, StreamMessage, ToolCall, decode_output
+from turnwire.runtime import open_engine, open_runtime
 from turnwire.runtime.models import Call, ScriptedModel
 from turnwire.runtime.providers import anthropic_messages, openai_responses
 

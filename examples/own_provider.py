@@ -10,9 +10,8 @@ from typing import Any
 
 import trio
 
-from turnwire.messages.events import Usage
-from turnwire.messages.providers import Adapter
-from turnwire.messages.providers.item import Item, Kind
+from turnwire.messages import Usage
+from turnwire.messages.providers import Adapter, Item, ItemKind
 from turnwire.messages.testing import check_contract
 from turnwire.runtime import MemoryLog, open_runtime
 from turnwire.runtime.providers import adapt_stream
@@ -39,7 +38,7 @@ class Parrot(Adapter):
             case {"kind": "hello", "id": str(name), "model": str(model)}:
                 self.provider_response_id, self.served_model = name, model
             case {"kind": "think" | "say" as kind, "text": str(text)}:
-                wanted: Kind = "reasoning" if kind == "think" else "message"
+                wanted: ItemKind = "reasoning" if kind == "think" else "message"
                 if self._item is None or self._item.kind != wanted:
                     if self._item is not None:
                         self._transcript.done(self._item)

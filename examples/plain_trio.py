@@ -9,8 +9,7 @@ from collections.abc import AsyncIterator
 
 import trio
 
-from turnwire.messages import StreamEvent, StreamMessage
-from turnwire.messages.events import (
+from turnwire.messages import (
     FinalMessage,
     ItemDelta,
     ItemDone,
@@ -18,6 +17,8 @@ from turnwire.messages.events import (
     Payload,
     ResponseDone,
     ResponseStart,
+    StreamEvent,
+    StreamMessage,
     TraceContext,
 )
 from turnwire.runtime import TurnOptions, open_runtime

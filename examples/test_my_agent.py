@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from trio.testing import MockClock
 
-from turnwire.actors.engine_ports import ModelCall
+from turnwire.actors import ModelCall
 from turnwire.messages import StreamEvent
-from turnwire.runtime import open_runtime
-from turnwire.runtime.engines import open_engine
+from turnwire.runtime import open_engine, open_runtime
 from turnwire.runtime.testing import (
     Call,
     MemoryLog,

@@ -3,7 +3,7 @@
 from turnwire.actors import Conversation, ConversationCallbacks, ConversationOptions, Turn, TurnOptions
 from turnwire.runtime.conversations import open_conversation
 from turnwire.runtime.engines import HostedEngine, open_engine
-from turnwire.runtime.host import Runtime, open_runtime, wall_clock
+from turnwire.runtime.host import Runtime, TurnCounts, open_runtime, wall_clock
 from turnwire.runtime.hosting import AnyTurn, Bridge, Hosted, open_bridge, open_hosted
 from turnwire.runtime.logs.memory import MemoryLog
 
@@ -18,6 +18,7 @@ __all__ = [
     "MemoryLog",
     "Runtime",
     "Turn",
+    "TurnCounts",
     "TurnOptions",
     "open_bridge",
     "open_conversation",

@@ -1,5 +1,6 @@
 """The documentation is true where a machine can tell: it builds, its links lead somewhere, every public name is in it."""
 
+import doctest
 import importlib
 import inspect
 import re
@@ -13,6 +14,8 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))]
 PUBLIC = re.findall(r"^\.\. automodule:: (\S+)", (DOCS / "api.md").read_text(), re.MULTILINE)
+MODULES = [path for folder in ("actors", "messages", "runtime") for path in sorted((ROOT / folder).rglob("*.py"))]
+WITH_EXAMPLES = [path.relative_to(ROOT).with_suffix("").parts for path in MODULES if ">>>" in path.read_text()]
 
 _FENCES = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^)\s]+)\)|\bsrc=\"([^\"]+)\"")
@@ -56,6 +59,14 @@ def test_every_public_name_is_documented(package: str) -> None:
     told = (each for each in offered if inspect.isclass(each[1]) or inspect.isroutine(each[1]))
     silent = [name for name, what in told if not inspect.getdoc(what)]
     assert silent == []
+
+
+@pytest.mark.parametrize("module", WITH_EXAMPLES, ids=".".join)
+def test_the_examples_in_docstrings_come_to_what_they_say(module: tuple[str, ...]) -> None:
+    """They are read as promises."""
+    found = doctest.testmod(importlib.import_module(".".join(("turnwire", *module))))
+    assert found.attempted > 0
+    assert found.failed == 0
 
 
 def test_every_package_that_offers_names_is_on_the_page_of_the_api() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from turnwire.messages.providers.adapter import Adapter
 from turnwire.messages.providers.anthropic_messages import AnthropicMessages
 from turnwire.messages.providers.continuation import Continuation
+from turnwire.messages.providers.item import Item, ItemKind
 from turnwire.messages.providers.openai_chat import OpenAIChat
 from turnwire.messages.providers.openai_responses import OpenAIResponses
 
@@ -13,4 +14,13 @@ ADAPTERS: Mapping[str, type[Adapter]] = {
 }
 """The adapters by the names of the formats they understand."""
 
-__all__ = ["ADAPTERS", "Adapter", "AnthropicMessages", "Continuation", "OpenAIChat", "OpenAIResponses"]
+__all__ = [
+    "ADAPTERS",
+    "Adapter",
+    "AnthropicMessages",
+    "Continuation",
+    "Item",
+    "ItemKind",
+    "OpenAIChat",
+    "OpenAIResponses",
+]

@@ -4,11 +4,11 @@ from typing import Any, Literal, TypeAlias
 
 from turnwire.messages.json_text import parse_json
 
-Kind: TypeAlias = Literal["message", "reasoning", "function_call", "function_call_output"]
+ItemKind: TypeAlias = Literal["message", "reasoning", "function_call", "function_call_output"]
 
 
 class Item:
-    """One item: what is known of it, and how far it has been told."""
+    """An item as an adapter holds it. Made by the transcript, which alone tells it."""
 
     __slots__ = (
         "annotations",
@@ -26,8 +26,8 @@ class Item:
         "wanted_id",
     )  # fmt: skip
 
-    def __init__(self, kind: Kind, position: int, wanted_id: str, before: list[Any]) -> None:
-        self.kind: Kind = kind
+    def __init__(self, kind: ItemKind, position: int, wanted_id: str, before: list[Any]) -> None:
+        self.kind: ItemKind = kind
         self.position = position
         self.wanted_id = wanted_id
         """The provider's id; ours only if it is still free when the item starts."""

@@ -14,7 +14,7 @@ from turnwire.messages.providers.endings import (
     FinishReason,
     read_error,
 )
-from turnwire.messages.providers.item import Item, Kind
+from turnwire.messages.providers.item import Item, ItemKind
 from turnwire.messages.providers.json_shapes import JsonObject, index_at, is_object, object_at, objects_at, text_at
 from turnwire.messages.providers.responses_closing import close_by_payload, close_early
 from turnwire.messages.providers.responses_items import (
@@ -28,7 +28,7 @@ from turnwire.messages.providers.responses_items import (
 from turnwire.messages.providers.responses_places import Places, is_item_of
 from turnwire.messages.providers.usage import newer_usage, read_responses_usage
 
-_ITEM_KINDS: Mapping[SlotKind, Kind] = {
+_ITEM_KINDS: Mapping[SlotKind, ItemKind] = {
     "message": "message",
     "reasoning": "reasoning",
     "call": "function_call",

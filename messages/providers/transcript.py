@@ -29,7 +29,7 @@ from turnwire.messages.events import (
 )
 from turnwire.messages.providers.delta_event import make_delta_event
 from turnwire.messages.providers.endings import incomplete_arguments
-from turnwire.messages.providers.item import Item, Kind
+from turnwire.messages.providers.item import Item, ItemKind
 from turnwire.messages.providers.json_shapes import JsonObject
 
 
@@ -98,7 +98,7 @@ class Transcript:
         """Drop the opaque blocks of an attempt that the provider itself has taken back."""
         self._unclaimed.clear()
 
-    def notice(self, kind: Kind, wanted_id: str = "", *, name: str = "", call_id: str = "") -> Item:
+    def notice(self, kind: ItemKind, wanted_id: str = "", *, name: str = "", call_id: str = "") -> Item:
         """Give an item its place in the stream (C6), without telling anybody yet."""
         item = Item(kind, self._noticed, wanted_id, self._unclaimed)
         item.name, item.call_id = name, call_id
