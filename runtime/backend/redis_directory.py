@@ -18,6 +18,7 @@ from turnwire.messages.errors import LogUnavailableError
 from turnwire.runtime.backend.directory import ListedTurn, RecentTurns, cursor_of, parse_cursor, place_of
 from turnwire.runtime.logs.keys import Keys
 from turnwire.runtime.logs.redis.lane import Command, Lane, Reply
+from turnwire.runtime.logs.redis.one_thread import OneThread
 from turnwire.runtime.logs.redis.options import RedisLogOptions
 from turnwire.runtime.logs.redis.wire import refusal
 from turnwire.runtime.queue.announced import AnnouncedTurns
@@ -47,7 +48,7 @@ class RedisDirectory:
     def __init__(self, url: str, options: RedisLogOptions) -> None:
         self._keys = Keys(options.prefix)
         self._lane = Lane(url, socket_timeout=options.socket_timeout, name="turnwire-directory")
-        self._thread = trio.CapacityLimiter(1)
+        self._thread = OneThread(timeout=options.socket_timeout)
         self._announced = AnnouncedTurns(options)
 
     async def announce(self, turn: Announcement) -> None:
@@ -165,7 +166,7 @@ class RedisDirectory:
             self._connect()
             return operation()
 
-        return await trio.to_thread.run_sync(run, limiter=self._thread)
+        return await self._thread.run(run)
 
 
 def _listed(reply: Reply) -> list[ListedTurn]:

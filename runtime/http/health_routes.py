@@ -11,7 +11,7 @@ from turnwire.runtime.http.errors import json_response, unavailable
 from turnwire.runtime.http.routes import Route
 from turnwire.runtime.http.service import Service
 
-PATIENCE = 2.0  # seconds that a log may take to answer before it counts as away
+PATIENCE = 2.0  # seconds that others may keep us from asking; the answer itself has redis.socket_timeout
 
 
 async def is_alive(_service: Service, _request: Request) -> ASGIApp:

@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-import trio
-
 from turnwire.runtime.logs.redis.lane import Command, Lane, Reply
+from turnwire.runtime.logs.redis.one_thread import OneThread
 
 _T = TypeVar("_T")
 
@@ -16,22 +15,22 @@ class Control:
 
     def __init__(self, lane: Lane) -> None:
         self._lane = lane
-        self._thread = trio.CapacityLimiter(1)
+        self._thread = OneThread(timeout=lane.socket_timeout)
 
     async def ask(self, command: Command) -> Reply:
         """Give the reply to a command. Raises LogUnavailableError, also when Redis refuses it."""
-        return await trio.to_thread.run_sync(partial(self._ask, command), limiter=self._thread)
+        return await self._thread.run(partial(self._ask, command))
 
     async def ask_all(self, commands: Sequence[Command]) -> list[Reply]:
         """Give the replies to commands that travel together; refusals stand among them. Raises LogUnavailableError."""
-        return await trio.to_thread.run_sync(partial(self._ask_all, commands), limiter=self._thread)
+        return await self._thread.run(partial(self._ask_all, commands))
 
     async def ask_around(self, questions: Callable[[Lane], _T]) -> _T:
         """Have something asked that takes several round trips, with nobody else's in between.
 
         `questions` runs in a thread. Raises what it raises, and LogUnavailableError.
         """
-        return await trio.to_thread.run_sync(partial(self._ask_around, questions), limiter=self._thread)
+        return await self._thread.run(partial(self._ask_around, questions))
 
     def close(self) -> None:
         """Let the connection go."""

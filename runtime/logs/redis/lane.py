@@ -68,6 +68,8 @@ class Lane:
             decode_responses=False,
             client_name=name,
         )
+        self.socket_timeout = socket_timeout
+        """Seconds that an answer may take."""
         self._connection: Any = pool.make_connection()
         self._sock: socket.socket | None = None
         self._reader = _new_reader()

@@ -1,10 +1,13 @@
 """For operators and browsers: health, readiness, numbers, the page's headers."""
 
+import itertools
+
 import pytest
 import trio
 
 from tests.kit.servers import RedisServer, find_server
 from tests.kit.service import open_asked, settings_with
+from tests.kit.sse import data_of
 from tests.kit.turns import finished, started
 
 
@@ -34,6 +37,37 @@ async def test_without_its_log_it_is_alive_but_not_ready() -> None:
             with trio.fail_after(10):
                 while (await asked.http.get("/readyz")).status_code != 200:  # noqa: ASYNC110
                     await trio.sleep(0.05)
+
+
+async def test_a_server_that_hangs_keeps_nobody_for_long() -> None:
+    """Its connections stand and nothing is answered: all are told so together, not one timeout after the other."""
+    with RedisServer(find_server("valkey")) as server:
+        settings = settings_with(redis={"url": server.url, "socket_timeout": 1.0})
+        async with open_asked(settings, script=itertools.repeat("hello")) as asked:
+            await asked.publish("r", started("t", "th"))
+            server.freeze()
+            answers: list[tuple[int, float]] = []
+
+            async def ask(method: str, path: str, document: object = None) -> None:
+                began_at = trio.current_time()
+                answer = await asked.http.request(method, path, json=document)
+                answers.append((answer.status_code, trio.current_time() - began_at))
+
+            try:
+                async with trio.open_nursery() as nursery:
+                    for number in range(5):
+                        nursery.start_soon(ask, "GET", "/xapi/turns")
+                        nursery.start_soon(ask, "GET", "/xapi/turns/t/stream")
+                        nursery.start_soon(ask, "POST", "/xapi/turns/t/stop")
+                        nursery.start_soon(ask, "POST", f"/xapi/threads/{number}/turns", {"message": "hi"})
+                    await trio.sleep(0.1)
+                    assert (await asked.http.get("/healthz")).status_code == 200
+            finally:
+                server.thaw()
+            assert [status for status, _ in answers] == [503] * 20
+            assert max(seconds for _, seconds in answers) < 3.5  # its own timeout, and one before it
+            await asked.publish("r", finished())
+            assert data_of(await asked.events("/xapi/turns/t/stream"))[-1]["type"] == "turn_complete"
 
 
 async def test_numbers_are_told_as_prometheus_wants_them() -> None:
