@@ -2,8 +2,8 @@
 
 Try:    python examples/anyio_app.py --backend trio
         python examples/anyio_app.py --backend asyncio
-Watch:  the output is the same. The sink says which loop awaits it: the host's own, both times. The second turn is
-        cut by a timeout of AnyIO's; what it had said until then still reached the sink.
+Watch:  the output is the same, and the sink is awaited on the host's own loop both times. The second turn is cut by a
+        timeout of AnyIO's; what it had said until then still reached the sink.
 """
 
 import argparse

@@ -3,7 +3,7 @@
 Try:    python examples/fastapi_app.py            starts the server, reads one answer from it as a client, and ends
         python examples/fastapi_app.py --serve    stays; then: curl -N http://127.0.0.1:8000/ask/hello
 Watch:  FastAPI and uvicorn run on asyncio, the runtime in a Trio beside them, in the same thread. All routes of the
-        turnwire service are mounted too: with --serve, its page is at http://127.0.0.1:8000/turnwire/
+        turnwire service are mounted too, with a log of their own: with --serve, http://127.0.0.1:8000/turnwire/
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from turnwire.messages import StreamEvent
 from turnwire.messages.providers import OpenAIChat
 from turnwire.runtime import Hosted, MemoryLog, open_hosted
 from turnwire.runtime.http.mounted import open_app
-from turnwire.runtime.settings import Settings
+from turnwire.runtime.settings import ModelSettings, Settings
 
 LOG = MemoryLog()
 
@@ -30,7 +30,8 @@ LOG = MemoryLog()
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncGenerator[dict[str, Hosted], None]:
     """Open what the application needs; leaving the block closes it."""
-    async with open_hosted(sink=LOG) as hosted, hosted.enter(open_app(Settings())) as routes:
+    settings = Settings(model=ModelSettings(provider="scripted"))  # who answers on the page
+    async with open_hosted(sink=LOG) as hosted, hosted.enter(open_app(settings)) as routes:
         app.mount("/turnwire", hosted.asgi(routes))
         yield {"hosted": hosted}
 

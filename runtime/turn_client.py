@@ -162,4 +162,6 @@ async def _refuse(response: httpx.Response, turn_id: str) -> None:
     problem = told or f"the service answered {response.status_code}"
     if response.status_code >= 500 or response.status_code in _PASSING:
         raise _PassingError(problem)
-    raise RefusedError(f"turn {turn_id!r}: {problem}", status=response.status_code)
+    if repr(turn_id) not in problem:
+        problem = f"turn {turn_id!r}: {problem}"
+    raise RefusedError(problem, status=response.status_code)

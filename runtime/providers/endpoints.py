@@ -79,7 +79,7 @@ def _bearer(api_key: str | None, variable: str) -> dict[str, str]:
 def _key(api_key: str | None, variable: str) -> str:
     key = (os.environ.get(variable, "") if api_key is None else api_key).strip()
     if not key:
-        raise ValueError(f"no API key: pass api_key or set {variable}")
+        raise ValueError(f"no API key: pass api_key (in settings: model.api_key) or set {variable} in the environment")
     if not key.isascii() or not key.isprintable():  # HTTP libraries quote a bad header in full when they refuse it
         raise ValueError("the API key has characters that no header may have")
     return key

@@ -130,7 +130,8 @@ class _Reading:
         for name, problem in conflicts(settings):
             field = self._fields[name]
             value = getattr(getattr(settings, _group(name)), field.name)
-            self._complain(name, f"{problem}, not {shown(field, value)}", self._sources[name])
+            unwanted = "" if value is None else f", not {shown(field, value)}"
+            self._complain(name, problem + unwanted, self._sources[name])
         if self._problems:
             raise SettingsError(self._problems)
         return LoadedSettings(settings, self._sources)
