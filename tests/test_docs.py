@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import turnwire.messages
+from turnwire.messages import errors
+
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))]
@@ -59,6 +62,12 @@ def test_every_public_name_is_documented(package: str) -> None:
     told = (each for each in offered if inspect.isclass(each[1]) or inspect.isroutine(each[1]))
     silent = [name for name, what in told if not inspect.getdoc(what)]
     assert silent == []
+
+
+def test_every_error_can_be_caught_by_its_public_name() -> None:
+    """Whoever must act on one should not have to look for it."""
+    missing = [name for name in vars(errors) if name.endswith("Error") and name not in turnwire.messages.__all__]
+    assert missing == []
 
 
 @pytest.mark.parametrize("module", WITH_EXAMPLES, ids=".".join)

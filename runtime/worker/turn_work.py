@@ -21,6 +21,7 @@ import trio
 from turnwire.actors.core.options import TurnOptions
 from turnwire.actors.core.recovery import Recovered, Recovery
 from turnwire.actors.core.retry import retry_delay
+from turnwire.actors.engine_ports import Publish
 from turnwire.actors.ports import make_event_id
 from turnwire.actors.turn import Turn
 from turnwire.messages.entries import START, EntryId
@@ -49,8 +50,7 @@ log = get_logger("turnwire.worker")
 PAGE = 512  # entries read at once, and so the longest that a replay keeps others waiting
 _T = TypeVar("_T")
 
-Publish: TypeAlias = Callable[[Sequence[StreamEvent | bytes]], Awaitable[object]]
-Engine: TypeAlias = Callable[[Announcement, Publish], Awaitable[object]]
+EngineWork: TypeAlias = Callable[[Announcement, Publish], Awaitable[object]]
 """Runs the agent loop of a turn: publishes its events to log A, where everybody finds them, this worker included."""
 
 CRASHED = TurnFailure(code="INTERNAL_ERROR", message="the turn failed for an internal reason")
@@ -70,7 +70,7 @@ class TurnWork:
         counts: WorkerCounts,
         *,
         stall_timeout: float,
-        engine: Engine | None = None,
+        engine: EngineWork | None = None,
     ) -> None:
         self._log = turn_log
         self._runtime = runtime
@@ -227,7 +227,7 @@ class TurnWork:
         self._counts.invalid_events += 1
         log.warning("invalid event", turn=turn.turn_id, run=turn.run_id, error=str(exc))
 
-    async def _drive(self, claim: Claim, turn: Turn, engine: Engine) -> None:
+    async def _drive(self, claim: Claim, turn: Turn, engine: EngineWork) -> None:
         """Run the engine. It is cancelled when the turn ends, by a stop in log A too."""
         run_id = claim.turn.run_id
 

@@ -34,7 +34,7 @@ from turnwire.runtime.queue.interface import WorkQueue
 from turnwire.runtime.settings import Settings
 from turnwire.runtime.worker.claim import Claim
 from turnwire.runtime.worker.counts import WorkerCounts
-from turnwire.runtime.worker.turn_work import Engine, TurnWork
+from turnwire.runtime.worker.turn_work import EngineWork, TurnWork
 
 log = get_logger("turnwire.worker")
 
@@ -53,7 +53,7 @@ class Worker:
         queue: WorkQueue,
         settings: Settings,
         *,
-        engine: Engine | None = None,
+        engine: EngineWork | None = None,
     ) -> None:
         self.counts = WorkerCounts()
         self.queue = queue

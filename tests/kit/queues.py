@@ -16,7 +16,7 @@ from turnwire.runtime.host import Runtime, open_runtime
 from turnwire.runtime.logs.memory import MemoryLog
 from turnwire.runtime.queue.announcement import Announcement, Kind, Ticket
 from turnwire.runtime.settings import LimitSettings, Settings, TurnSettings, WorkerSettings
-from turnwire.runtime.worker import Engine, Worker
+from turnwire.runtime.worker import EngineWork, Worker
 
 
 class FakeQueue:
@@ -128,7 +128,7 @@ class Stage:
 async def open_stage(
     *,
     log: MemoryLog | None = None,
-    engine: Engine | None = None,
+    engine: EngineWork | None = None,
     turns: int = 100,
     turn: dict[str, Any] | None = None,
     **worker: Any,

@@ -9,6 +9,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from tests.kit.logs import end, envelope, start, text
 from tests.kit.queues import open_stage
 from tests.kit.turns import aborted, begin, delta, finished, said, started, tokens
+from turnwire.actors import Publish
 from turnwire.actors.core.recovery import Recovery
 from turnwire.messages.entries import START, EntryId, RawEntry
 from turnwire.messages.errors import LogUnavailableError
@@ -16,7 +17,6 @@ from turnwire.messages.events import StreamEvent
 from turnwire.messages.outputs import StreamMessage
 from turnwire.runtime.logs.memory import MemoryLog
 from turnwire.runtime.queue.announcement import Announcement
-from turnwire.runtime.worker import Publish
 
 
 async def test_a_turn_goes_from_its_announcement_to_its_acknowledgement(autojump_clock: MockClock) -> None:
