@@ -11,9 +11,7 @@ import re
 import secrets
 import sys
 import time
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterator
 from typing import BinaryIO
 
 from turnwire.messages.event_codec import encode_event
@@ -23,6 +21,7 @@ from turnwire.messages.providers import ADAPTERS, Adapter
 from turnwire.messages.providers.adapter import DONE_MARKER
 from turnwire.messages.providers.json_shapes import is_object
 from turnwire.messages.sse import SseParser
+from turnwire.runtime.cli.lines import open_input
 
 NAME = "adapt"
 SUMMARY = "provider events in, StreamEvents out"
@@ -53,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         now=clock.now,
     )
     try:
-        with _opened(args.file) as lines:
+        with open_input(args.file) as lines:
             return _adapt(adapter, lines, clock)
     except OSError as exc:
         if isinstance(exc, BrokenPipeError):
@@ -77,15 +76,6 @@ class _Clock:
 
     def set(self, at: float) -> None:
         self._at = at
-
-
-@contextmanager
-def _opened(file: str | None) -> Generator[BinaryIO, None, None]:
-    if file is None or file == "-":
-        yield sys.stdin.buffer
-    else:
-        with Path(file).open("rb") as opened:
-            yield opened
 
 
 def _adapt(adapter: Adapter, lines: BinaryIO, clock: _Clock) -> int:

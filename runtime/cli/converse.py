@@ -17,8 +17,9 @@ from turnwire.actors.core.chunking import parse_strategy
 from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.actors.core.conversation_options import ConversationOptions
 from turnwire.messages.agui_client import structure_line
-from turnwire.messages.errors import InvalidEventError, TurnwireError
-from turnwire.messages.json_text import dump_json, parse_json
+from turnwire.messages.errors import TurnwireError
+from turnwire.messages.json_text import dump_json
+from turnwire.messages.providers.json_shapes import is_object
 from turnwire.messages.ui_changes import (
     ConversationChange,
     MessageChanged,
@@ -27,6 +28,7 @@ from turnwire.messages.ui_changes import (
     StateChanged,
 )
 from turnwire.messages.ui_codec import unstructure_result, unstructure_ui_message, unstructure_ui_messages
+from turnwire.messages.wire import parse_document
 from turnwire.runtime.cli.lines import Complaints, open_input
 from turnwire.runtime.record import apply_line
 
@@ -77,23 +79,17 @@ def _read(source: BinaryIO, machine: ConversationMachine, complaints: Complaints
     for number, line in enumerate(source, 1):
         if line.strip():
             try:
-                apply_line(machine, structure_line(_unwrap(_parse(line))))
+                apply_line(machine, structure_line(_unwrap(parse_document(line))))
             except (TurnwireError, ValueError) as exc:
                 complaints.add(number, exc)
             yield
 
 
-def _parse(line: bytes) -> Any:
-    try:
-        return parse_json(line)
-    except ValueError as exc:
-        raise InvalidEventError(f"not JSON: {exc}") from None
-
-
-def _unwrap(document: Any) -> Any:
+def _unwrap(document: object) -> object:
     """Give the event of a recording's line; any other line is its own."""
-    fields = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
-    return fields.get("event") if "at" in fields and "type" not in fields else cast("Any", document)
+    if is_object(document) and "at" in document and "type" not in document:
+        return cast("object", document.get("event"))
+    return document
 
 
 def _write_changes(machine: ConversationMachine) -> None:

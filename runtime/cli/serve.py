@@ -7,15 +7,10 @@ error. Exit 0: stopped; 1: a part of it failed too often, or the address is take
 """
 
 import argparse
-import gc
-import logging
 import sys
 
-import trio
-
-from turnwire.actors.groups import leaves
 from turnwire.runtime.cli import settings as settings_command
-from turnwire.runtime.observe import log_to_stderr
+from turnwire.runtime.cli.lasting import run_lasting
 
 NAME = "serve"
 SUMMARY = "serve turns over HTTP: streams, snapshots, threads, the page"
@@ -43,16 +38,7 @@ def run(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as exc:
         print(f"turnwire serve: {exc.name} is not installed; pip install 'turnwire[serve]'", file=sys.stderr)
         return 2
-    log_to_stderr(level=logging.WARNING if args.quiet else logging.INFO)
-    try:
-        trio.run(run_service, loaded.settings, _say)
-    except Exception as exc:  # noqa: BLE001  # whatever it is, it ends the process with the reason
-        for failure in leaves(exc):
-            print(f"turnwire serve: ended because of {type(failure).__name__}: {failure}", file=sys.stderr)
-        return 1
-    finally:
-        gc.freeze()  # Python would look through all that was ever imported before it ends; see worker.py
-    return 0
+    return run_lasting(NAME, run_service, loaded.settings, _say, quiet=args.quiet)
 
 
 def _say(urls: tuple[str, ...]) -> None:

@@ -6,15 +6,10 @@ JSON on standard error. Exit 0: stopped; 1: a part of it failed too often; 2: wr
 """
 
 import argparse
-import gc
-import logging
 import sys
 
-import trio
-
-from turnwire.actors.groups import leaves
 from turnwire.runtime.cli import settings as settings_command
-from turnwire.runtime.observe import log_to_stderr
+from turnwire.runtime.cli.lasting import run_lasting
 from turnwire.runtime.worker import run_worker
 
 NAME = "worker"
@@ -39,15 +34,4 @@ def run(args: argparse.Namespace) -> int:
     if loaded.settings.redis.url is None:
         print("turnwire: setting redis.url: a worker needs a server; give --redis URL", file=sys.stderr)
         return 2
-    log_to_stderr(level=logging.WARNING if args.quiet else logging.INFO)
-    try:
-        trio.run(run_worker, loaded.settings)
-    except Exception as exc:  # noqa: BLE001  # whatever it is, it ends the process with the reason
-        for failure in leaves(exc):
-            print(f"turnwire worker: ended because of {type(failure).__name__}: {failure}", file=sys.stderr)
-        return 1
-    finally:
-        # Python would look through all that was ever imported before it ends: a sixth of a second, and seconds on a
-        # machine that is busy. Whoever told us to stop counts them.
-        gc.freeze()
-    return 0
+    return run_lasting(NAME, run_worker, loaded.settings, quiet=args.quiet)

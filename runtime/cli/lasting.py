@@ -1,0 +1,28 @@
+"""How a command runs that lasts until it is told to stop: log lines as JSON, and the reason if it ends by itself."""
+
+import gc
+import logging
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import trio
+
+from turnwire.actors.groups import leaves
+from turnwire.runtime.observe import log_to_stderr
+
+
+def run_lasting(name: str, main: Callable[..., Awaitable[object]], *args: Any, quiet: bool) -> int:
+    """Run a command's main function to its end, and give the exit code; `quiet` logs only what asks for an act."""
+    log_to_stderr(level=logging.WARNING if quiet else logging.INFO)
+    try:
+        trio.run(main, *args)
+    except Exception as exc:  # noqa: BLE001  # whatever it is, it ends the process with the reason
+        for failure in leaves(exc):
+            print(f"turnwire {name}: ended because of {type(failure).__name__}: {failure}", file=sys.stderr)
+        return 1
+    finally:
+        # Python would look through all that was ever imported before it ends: a sixth of a second, and seconds on a
+        # machine that is busy. Whoever told us to stop counts them.
+        gc.freeze()
+    return 0
