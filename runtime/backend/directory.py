@@ -5,6 +5,7 @@ from typing import Protocol
 
 import attrs
 
+from turnwire.messages.runs import RunInput
 from turnwire.runtime.queue.announcement import Announcement
 
 LONGEST_TIME = 15  # digits of milliseconds since the epoch: as far as a score in Redis tells them apart
@@ -29,10 +30,12 @@ class RecentTurns:
 class TurnDirectory(Protocol):
     """Remembers turns for as long as their logs are kept. Every method raises LogUnavailableError while it cannot."""
 
-    async def announce(self, turn: Announcement) -> None:
+    async def announce(self, turn: Announcement, run: RunInput | None = None) -> None:
         """Remember a turn, list it, and tell the workers. Twice is fine.
 
-        Raises TooManyTurnsError where as many as there may be wait for a worker.
+        `run` is the input of an engine's turn, which the store of threads has by now: should that turn out to be lost
+        together with the announcement, both are made again. Raises TooManyTurnsError where as many as there may be wait
+        for a worker.
         """
         ...
 

@@ -7,6 +7,7 @@ from math import inf
 import attrs
 import trio
 
+from turnwire.messages.runs import RunInput
 from turnwire.runtime.backend.directory import ListedTurn, RecentTurns, cursor_of, parse_cursor, place_of
 from turnwire.runtime.queue.announcement import Announcement
 from turnwire.runtime.queue.memory import MemoryQueue
@@ -29,7 +30,7 @@ class MemoryDirectory:
         self._runs: dict[str, str] = {}
         self._threads: dict[str, dict[str, None]] = {}
 
-    async def announce(self, turn: Announcement) -> None:
+    async def announce(self, turn: Announcement, run: RunInput | None = None) -> None:  # noqa: ARG002  # nothing gets lost
         """Remember a turn, list it, and tell the worker. Twice is fine."""
         await trio.lowlevel.checkpoint()
         self._forget()

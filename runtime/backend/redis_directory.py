@@ -15,6 +15,7 @@ import trio
 from turnwire.actors.core.restarts import RestartBudget
 from turnwire.actors.supervisor import run_supervised
 from turnwire.messages.errors import LogUnavailableError
+from turnwire.messages.runs import RunInput
 from turnwire.runtime.backend.directory import ListedTurn, RecentTurns, cursor_of, parse_cursor, place_of
 from turnwire.runtime.logs.keys import Keys
 from turnwire.runtime.logs.redis.lane import Command, Lane, Reply
@@ -23,6 +24,7 @@ from turnwire.runtime.logs.redis.options import RedisLogOptions
 from turnwire.runtime.logs.redis.wire import refusal
 from turnwire.runtime.queue.announced import AnnouncedTurns
 from turnwire.runtime.queue.announcement import Announcement
+from turnwire.runtime.threads.redis import put_input
 
 LOOK_EVERY = 1.0  # seconds: as often as a log looks
 _T = TypeVar("_T")
@@ -51,9 +53,9 @@ class RedisDirectory:
         self._thread = OneThread(timeout=options.socket_timeout)
         self._announced = AnnouncedTurns(options)
 
-    async def announce(self, turn: Announcement) -> None:
-        """Remember a turn, list it, and tell the workers. Twice is fine."""
-        await self._do(partial(self._announce, turn))
+    async def announce(self, turn: Announcement, run: RunInput | None = None) -> None:
+        """Remember a turn, list it, and tell the workers; with it goes the input of its run. Twice is fine."""
+        await self._do(partial(self._announce, turn, run))
 
     async def turn_of(self, run_id: str) -> str | None:
         """Say which turn a run belongs to."""
@@ -115,13 +117,14 @@ class RedisDirectory:
 
     # In the thread
 
-    def _announce(self, turn: Announcement) -> None:
+    def _announce(self, turn: Announcement, run: RunInput | None) -> None:
         known = self._announced.get(turn.run_id)
         if known is not None and known.turn == turn and known.entry_id is not None:
             return
         if self._is_listed(turn):
             return
-        announced = self._announced.add(turn)
+        before = None if run is None else put_input(self._keys, run)
+        announced = self._announced.add(turn, before=before)
         try:
             self._announced.announce(self._lane, announced)
         except LogUnavailableError:

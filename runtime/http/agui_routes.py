@@ -1,11 +1,12 @@
 """AG-UI over HTTP: RunAgentInput in, AG-UI 1.0 events out. The same runId again joins the run that there is."""
 
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
-from turnwire.runtime.http.bodies import read_object
+from turnwire.runtime.http.bodies import read_as
 from turnwire.runtime.http.routes import Route
 from turnwire.runtime.http.run_inputs import read_agui_run
 from turnwire.runtime.http.run_start import start_run, stream_run_of
@@ -17,8 +18,8 @@ from turnwire.runtime.http.thread_routes import ANSWERS, TOOL_SPEC
 async def run_agent(service: Service, request: Request) -> ASGIApp:
     """Start a run, or join it, and tell it."""
     place = place_of(request)
-    fields = await read_object(request, most=service.settings.limits.body_bytes)
-    run = read_agui_run(fields, service.settings.model.instructions)
+    read = partial(read_agui_run, instructions=service.settings.model.instructions)
+    run = await read_as(request, read, most=service.settings.limits.body_bytes)
     await start_run(service, request, run, where="$.runId")
     return await stream_run_of(service, run.turn_id, run.run_id, run.thread_id, dialect="agui", place=place)
 

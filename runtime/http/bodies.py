@@ -1,6 +1,12 @@
-"""Reads what a request brings: its body, bounded; JSON, with the place of what is wrong; parameters."""
+"""Reads what a request brings: its body, bounded; JSON, with the place of what is wrong; parameters.
 
-from typing import Any, Literal, TypeAlias, cast
+A body of megabytes takes seconds to understand. That is done in a thread, one body at a time, so that the readers of
+turns hardly notice.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import trio
 from starlette.requests import ClientDisconnect, Request
@@ -13,11 +19,17 @@ JSON_TYPES = ("application/json",)
 NDJSON_TYPES = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines")
 
 PATIENCE = 30.0
-"""Seconds for which a body may bring nothing before its request is given up."""
+"""Seconds that a body may take, and for which it may bring nothing, before its request is given up."""
+SLOWEST = 1_000
+"""Bytes a second: for each that came a body gets more time. Who sends a byte now and then holds nothing up for long."""
+BIG = 64 * 1024
+"""Bytes from which on a body is understood in a thread: up to that it takes a millisecond or two."""
 MAX_ID = 512
 """Characters of an id that comes from outside: far more than any that is made, and no more than a key should have."""
 
 BodyKind: TypeAlias = Literal["json", "ndjson"]
+_T = TypeVar("_T")
+_one_at_a_time: trio.lowlevel.RunVar[trio.CapacityLimiter] = trio.lowlevel.RunVar("big bodies")
 
 
 def body_kind(request: Request, *, ndjson: bool = False) -> BodyKind:
@@ -44,9 +56,10 @@ async def read_body(request: Request, *, most: int) -> bytes:
     pieces: list[bytes] = []
     size = 0
     stream = request.stream()
+    began_at = trio.current_time()
     try:
         while True:
-            with trio.fail_after(PATIENCE):
+            with trio.fail_at(min(trio.current_time(), began_at + size / SLOWEST) + PATIENCE):
                 piece = await anext(stream, None)
             if piece is None:
                 return b"".join(pieces)
@@ -55,7 +68,7 @@ async def read_body(request: Request, *, most: int) -> bytes:
                 raise too_large(f"the body has more than {most} bytes, the most that is taken", unread=True)
             pieces.append(piece)
     except trio.TooSlowError:
-        raise HttpError(408, "too_slow", f"nothing more of the body came for {PATIENCE:g} s") from None
+        raise HttpError(408, "too_slow", f"of the body {size} bytes came, and then too little for too long") from None
     except ClientDisconnect:
         raise bad_request("incomplete", "the body broke off") from None
     finally:
@@ -76,10 +89,36 @@ async def read_object(request: Request, *, most: int, optional: bool = False) ->
     if optional and not body:
         return {}
     body_kind(request)
+    return _parse_object(body)
+
+
+async def read_as(request: Request, read: Callable[[dict[str, Any]], _T], *, most: int) -> _T:
+    """Read a body that is one JSON object, and what that says; `read` may run in a thread."""
+    body = await read_body(request, most=most)
+    body_kind(request)
+    if len(body) <= BIG:
+        return read(_parse_object(body))
+    return await trio.to_thread.run_sync(partial(_parse_and_read, body, read), limiter=_limiter())
+
+
+def _parse_and_read(body: bytes, read: Callable[[dict[str, Any]], _T]) -> _T:
+    return read(_parse_object(body))
+
+
+def _parse_object(body: bytes) -> dict[str, Any]:
     document = parse_body(body)
     if not isinstance(document, dict):
         raise unprocessable(f"$: expected an object, got {json_name(document)}")
     return cast("dict[str, Any]", document)
+
+
+def _limiter() -> trio.CapacityLimiter:
+    try:
+        return _one_at_a_time.get()
+    except LookupError:
+        limiter = trio.CapacityLimiter(1)
+        _one_at_a_time.set(limiter)
+        return limiter
 
 
 def text_at(fields: dict[str, Any], name: str, *, path: str = "$", default: str | None = None) -> str | None:

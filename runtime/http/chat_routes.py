@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from turnwire.runtime.http.bodies import read_object
+from turnwire.runtime.http.bodies import read_as
 from turnwire.runtime.http.errors import not_found
 from turnwire.runtime.http.routes import Route
 from turnwire.runtime.http.run_inputs import read_chat_run
@@ -19,8 +19,7 @@ from turnwire.runtime.http.thread_routes import TOOL_SPEC
 
 async def chat(service: Service, request: Request) -> ASGIApp:
     """Start a turn of a chat, and tell it."""
-    fields = await read_object(request, most=service.settings.limits.body_bytes)
-    run = read_chat_run(fields)
+    run = await read_as(request, read_chat_run, most=service.settings.limits.body_bytes)
     await start_run(service, request, run, where="$.id")
     return await stream_run_of(service, run.turn_id, run.run_id, run.thread_id, dialect="ui-message", place=Place())
 

@@ -1,9 +1,12 @@
 """Log A over HTTP: producers append StreamEvents, all or none of a request; raw readers follow them."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 
+import msgspec
+import trio
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
@@ -21,6 +24,10 @@ from turnwire.runtime.http.service import Service
 from turnwire.runtime.http.streams import place_of, stream_run
 from turnwire.runtime.queue.announcement import Announcement
 
+PAUSE = 100  # events checked without a pause: two milliseconds' work
+_SPACE = b" \t\r\n"
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # between JSON's values they are space; inside of a text they cannot stand
+
 
 async def append(service: Service, request: Request) -> ASGIApp:
     """Append events to a run's log; the first of an unknown run announces its turn."""
@@ -31,7 +38,7 @@ async def append(service: Service, request: Request) -> ASGIApp:
     texts = _lines(body) if kind == "ndjson" else _documents(body)
     if not texts:
         raise unprocessable("$: expected at least one event, got none")
-    first = _check(texts, run_id, most=limits.event_bytes)
+    first = await check_events(texts, run_id, most=limits.event_bytes)
     turn_id = await patiently(partial(service.backend.directory.turn_of, run_id))
     if turn_id is None:
         turn_id = await _announce(service, request, run_id, first)
@@ -57,15 +64,24 @@ def _lines(body: bytes) -> list[bytes]:
 
 def _documents(body: bytes) -> list[bytes]:
     """Give the events of a JSON body: one, or an array of them; each on one line."""
+    if body.lstrip(_SPACE).startswith(b"["):
+        with suppress(msgspec.DecodeError, RecursionError):  # legal or not: the way below says it
+            # Taken apart and no more: what each of them says is looked at one by one.
+            return [bytes(each).translate(_ONE_LINE) for each in msgspec.json.decode(body, type=list[msgspec.Raw])]
     document = parse_body(body)
     several = cast("Sequence[Any]", document) if isinstance(document, list) else [document]
     return [dump_json(each) for each in several]
 
 
-def _check(texts: Sequence[bytes], run_id: str, *, most: int) -> StreamEvent | None:
-    """Hold every event to the rules, before any is written; give the first, unless it is a delta."""
+async def check_events(texts: Sequence[bytes], run_id: str, *, most: int) -> StreamEvent | None:
+    """Hold every event to the rules, before any is written; give the first, unless it is a delta.
+
+    There may be a hundred thousand of them: others get to run in between.
+    """
     first: StreamEvent | None = None
     for index, text in enumerate(texts):
+        if index % PAUSE == PAUSE - 1:
+            await trio.lowlevel.checkpoint()
         if len(text) > most:
             raise too_large(f"event {index} has {len(text)} bytes; at most {most} are taken")
         delta = try_decode_delta(text)
@@ -92,12 +108,13 @@ async def _announce(service: Service, request: Request, run_id: str, first: Stre
     thread_id = check_text(start.thread_id, "event 0: $.payload.thread_id")
     await service.authorise(request, "write", Target(turn_id, thread_id))
     directory = service.backend.directory
-    other = await patiently(partial(directory.run_of, turn_id))
-    if other is not None and other != run_id:
-        raise conflict(f"event 0: $.payload.turn_id: turn {turn_id!r} belongs to run {other!r}")
-    service.check_room()
     announcement = Announcement(run_id=run_id, turn_id=turn_id, thread_id=thread_id)
-    await patiently(partial(directory.announce, announcement))
+    with service.claim(announcement, "event 0: $.payload.turn_id"):
+        other = await patiently(partial(directory.run_of, turn_id))
+        if other is not None and other != run_id:
+            raise conflict(f"event 0: $.payload.turn_id: turn {turn_id!r} belongs to run {other!r}")
+        service.check_room()
+        await patiently(partial(directory.announce, announcement))
     return turn_id
 
 

@@ -21,6 +21,9 @@ from turnwire.messages.wire import json_name
 from turnwire.runtime.http.bodies import check_text, text_at
 from turnwire.runtime.http.errors import unprocessable
 
+MOST_PARTS = 10_000
+"""Messages, and parts of messages, that a client may send of one conversation: far more than any model reads."""
+
 _TOOL_ANSWER, _APPROVAL = Shape(ToolAnswer), Shape(ApprovalAnswer)
 
 
@@ -105,7 +108,7 @@ def read_agui_run(fields: dict[str, Any], instructions: str | None) -> RunInput:
         run_id=check_text(asked.run_id, "$.runId"),
         turn_id=asked.run_id,
         thread_id=check_text(asked.thread_id, "$.threadId"),
-        messages=tuple(ui_messages_of(asked.messages)),
+        messages=_not_too_many(tuple(ui_messages_of(asked.messages))),
         answers=_ANSWERS[0](props.get("answers") or [], "$.forwardedProps.answers", None),
         client_tools=asked.tools,
         model=text_at(props, "model", path="$.forwardedProps"),
@@ -127,11 +130,18 @@ def read_chat_run(fields: dict[str, Any]) -> RunInput:
         run_id=turn_id,
         turn_id=turn_id,
         thread_id=thread_id,
-        messages=chat.messages,
+        messages=_not_too_many(chat.messages),
         answers=chat.answers,
         client_tools=_TOOLS[0](fields.get("tools") or [], "$.tools", None),
         model=text_at(fields, "model"),
     )
+
+
+def _not_too_many(messages: tuple[UIMessage, ...]) -> tuple[UIMessage, ...]:
+    count = len(messages) + sum(len(message.parts) for message in messages)
+    if count > MOST_PARTS:
+        raise unprocessable(f"$.messages: expected at most {MOST_PARTS} messages and parts in all, got {count}")
+    return messages
 
 
 def _message(value: object, turn_id: str) -> UIMessage | None:

@@ -23,20 +23,28 @@ async def start_run(service: Service, request: Request, run: RunInput, *, where:
     Raises HttpError: 403, 409 for a turn of another thread, 422 for a model that there is not, 501 without any.
     """
     await service.authorise(request, "write", Target(run.turn_id, run.thread_id))
+    turn = Announcement(run_id=run.run_id, turn_id=run.turn_id, thread_id=run.thread_id, kind="engine")
+    with service.claim(turn, where):
+        if await patiently(partial(_is_known, service, turn, where)):
+            return  # asked for again, by somebody who did not hear the answer
+        if not service.models:
+            raise HttpError(501, "no_model", "no model is configured here: set model.provider")
+        if run.model is not None and run.model not in service.models:
+            raise unprocessable(f"model: {run.model!r} is none of {', '.join(service.models)}")
+        service.check_room()
+        await patiently(partial(service.backend.threads.put_input, run))
+        await patiently(partial(service.backend.directory.announce, turn, run))
+
+
+async def _is_known(service: Service, turn: Announcement, where: str) -> bool:
+    """Was this turn announced? Raises HttpError 409 where its id is another's."""
     directory = service.backend.directory
-    thread_id = await patiently(partial(directory.thread_of, run.turn_id))
-    if thread_id is not None:
-        if thread_id != run.thread_id:
-            raise conflict(f"{where}: turn {run.turn_id!r} belongs to thread {thread_id!r}")
-        return  # asked for again, by somebody who did not hear the answer
-    if not service.models:
-        raise HttpError(501, "no_model", "no model is configured here: set model.provider")
-    if run.model is not None and run.model not in service.models:
-        raise unprocessable(f"model: {run.model!r} is none of {', '.join(service.models)}")
-    service.check_room()
-    await patiently(partial(service.backend.threads.put_input, run))
-    announcement = Announcement(run_id=run.run_id, turn_id=run.turn_id, thread_id=run.thread_id, kind="engine")
-    await patiently(partial(directory.announce, announcement))
+    thread_id, other = await directory.thread_of(turn.turn_id), await directory.turn_of(turn.run_id)
+    if thread_id is not None and thread_id != turn.thread_id:
+        raise conflict(f"{where}: turn {turn.turn_id!r} belongs to thread {thread_id!r}")
+    if other is not None and other != turn.turn_id:
+        raise conflict(f"{where}: run {turn.run_id!r} belongs to turn {other!r}")
+    return thread_id is not None
 
 
 def pending_of(service: Service, run_id: str, thread_id: str) -> Pending:

@@ -1,5 +1,6 @@
 """Threads over HTTP: a conversation with its turns, and the start of another turn."""
 
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -8,7 +9,7 @@ from starlette.types import ASGIApp
 from turnwire.messages.runs import PendingCall
 from turnwire.messages.shapes import Shape
 from turnwire.messages.ui_codec import unstructure_ui_messages
-from turnwire.runtime.http.bodies import check_text, number_at, read_object
+from turnwire.runtime.http.bodies import check_text, number_at, read_as
 from turnwire.runtime.http.errors import json_response, not_found
 from turnwire.runtime.http.routes import Query, Route
 from turnwire.runtime.http.run_inputs import read_thread_turn
@@ -46,8 +47,8 @@ async def show_thread(service: Service, request: Request) -> ASGIApp:
 async def start_turn(service: Service, request: Request) -> ASGIApp:
     """Start a turn with a configured model."""
     thread_id = check_text(request.path_params["thread_id"], "path thread_id")
-    fields = await read_object(request, most=service.settings.limits.body_bytes)
-    run = read_thread_turn(fields, thread_id)
+    read = partial(read_thread_turn, thread_id=thread_id)
+    run = await read_as(request, read, most=service.settings.limits.body_bytes)
     await start_run(service, request, run, where="$.turnId")
     return json_response({"turnId": run.turn_id, "runId": run.run_id, "threadId": thread_id}, 202)
 

@@ -2,7 +2,8 @@
 
 An announcement is a queue entry; a server that was killed may have lost it, although it had said yes. So whoever
 announces keeps its turns for a while and looks for them after every reconnect. A turn that has ended is not missed: it
-was a worker that took its entry out.
+was a worker that took its entry out. What must be there before a worker takes the turn (the input of an engine's run)
+is written with the announcement, each time; what was written earlier is lost only together with it.
 """
 
 import time
@@ -13,7 +14,7 @@ from turnwire.messages.entries import START, EntryId
 from turnwire.messages.errors import LogUnavailableError
 from turnwire.messages.peek import peek_output
 from turnwire.runtime.logs.keys import Keys
-from turnwire.runtime.logs.redis.lane import Command, Lane, Reply
+from turnwire.runtime.logs.redis.lane import Command, Lane, Reply, pack
 from turnwire.runtime.logs.redis.options import RedisLogOptions
 from turnwire.runtime.logs.redis.wire import look_up, parse_entries, parse_id, refusal, to_entry
 from turnwire.runtime.observe import get_logger
@@ -27,6 +28,8 @@ class Announced:
     """A turn that was announced from here."""
 
     turn: Announcement
+    before: bytes = b""
+    """A command, as it goes over the wire, that stands before its announcement."""
     entry_id: EntryId | None = None
     """Its queue entry; None until it has one."""
     done_at: float | None = None
@@ -39,7 +42,8 @@ class AnnouncedTurns:
     def __init__(self, options: RedisLogOptions) -> None:
         self._options = options
         self._keys = Keys(options.prefix)
-        self._turns: dict[str, Announced] = {}
+        self._turns: dict[str, Announced] = {}  # oldest first
+        self._bytes = 0  # of what stands before announcements
 
     def __len__(self) -> int:
         """How many are looked after."""
@@ -49,15 +53,22 @@ class AnnouncedTurns:
         """Give the turn of a run, if it was announced from here and is still looked after."""
         return self._turns.get(run_id)
 
-    def add(self, turn: Announcement) -> Announced:
-        """Look after a turn from now on."""
-        announced = self._turns[turn.run_id] = Announced(turn)
+    def add(self, turn: Announcement, *, before: Command | None = None) -> Announced:
+        """Look after a turn from now on, and after what must be there `before` it is announced."""
+        self._drop(turn.run_id)
+        announced = self._turns[turn.run_id] = Announced(turn, b"" if before is None else pack(before))
+        self._bytes += len(announced.before)
+        for older in self._turns.values():
+            if self._bytes <= self._options.keep_bytes or older is announced:
+                break
+            self._bytes -= len(older.before)
+            older.before = b""
         return announced
 
     def discard(self, announced: Announced) -> None:
         """Look no more after a turn whose announcement did not get through."""
         if self._turns.get(announced.turn.run_id) is announced:
-            del self._turns[announced.turn.run_id]
+            self._drop(announced.turn.run_id)
 
     def announce(self, lane: Lane, announced: Announced) -> None:
         """Announce a turn, unless it was. Raises LogUnavailableError."""
@@ -69,7 +80,7 @@ class AnnouncedTurns:
             now_ms=round(time.time() * 1000),
             expire_ms=round(self._options.expire_after * 1000),
         )
-        replies = lane.ask(commands)
+        replies = lane.ask([announced.before, *commands] if announced.before else commands)
         if (error := next(filter(None, map(refusal, replies)), None)) is not None:
             raise LogUnavailableError(f"Redis refused an announcement: {error}")
         announced.entry_id = parse_id(replies[-1])
@@ -93,7 +104,12 @@ class AnnouncedTurns:
         """Forget turns that were done with so long ago that the server must have them on its disk."""
         limit = now - self._options.keep_seconds
         for run_id in [it.turn.run_id for it in self._turns.values() if it.done_at and it.done_at < limit]:
-            del self._turns[run_id]
+            self._drop(run_id)
+
+    def _drop(self, run_id: str) -> None:
+        gone = self._turns.pop(run_id, None)
+        if gone is not None:
+            self._bytes -= len(gone.before)
 
 
 def _is_ended(newest: Reply) -> bool:

@@ -71,8 +71,7 @@ class RedisThreads:
 
     async def put_input(self, run: RunInput) -> None:
         """Keep what a run begins with, before it is announced."""
-        key = self._keys.run_input(run.run_id)
-        await self._ask([("SET", key, encode_run_input(run), "PX", self._expire_ms)])
+        await self._ask([put_input(self._keys, run, expire_ms=self._expire_ms)])
 
     async def get_input(self, run_id: str) -> RunInput | None:
         """Give what a run begins with."""
@@ -235,3 +234,8 @@ def _checked(replies: list[Reply]) -> list[Reply]:
         if isinstance(reply, ResponseError):
             raise LogUnavailableError(f"Redis refused a command about threads: {reply}") from reply
     return replies
+
+
+def put_input(keys: Keys, run: RunInput, *, expire_ms: int = round(EXPIRE_AFTER * 1000)) -> Command:
+    """Word the command that keeps what a run begins with."""
+    return ("SET", keys.run_input(run.run_id), encode_run_input(run), "PX", expire_ms)

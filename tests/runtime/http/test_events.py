@@ -7,13 +7,17 @@ from typing import Any
 import attrs
 import pytest
 import trio
+from starlette.requests import Request
 
 from tests.kit.servers import NAMES, RedisServer, find_server
-from tests.kit.service import open_asked, settings_with
+from tests.kit.service import Asked, open_asked, settings_with
 from tests.kit.sse import data_of
 from tests.kit.turns import begin, delta, finished, said, started
 from turnwire.messages.event_codec import encode_event, unstructure_event
 from turnwire.messages.events import StreamEvent
+from turnwire.runtime.http.bodies import read_body
+from turnwire.runtime.http.errors import HttpError
+from turnwire.runtime.http.event_routes import PAUSE, check_events
 
 PATH = "/api/v2/runs/r/events"
 NDJSON = {"content-type": "application/x-ndjson"}
@@ -78,7 +82,10 @@ async def test_a_bad_event_is_named_by_its_index_and_nothing_is_written() -> Non
         (b"null", 422, "event 0: $: expected an object, got null"),
         (b'"text"', 422, "event 0: $: expected an object, got a string"),
         (b"[1]", 422, "event 0: $: expected an object, got "),
-        (b"[" * 300 + b"]" * 300, 400, "nested"),
+        (b"[" * 300 + b"]" * 300, 422, "event 0: $: not JSON: JSON is nested"),
+        (b"[" * 100_000 + b"]" * 100_000, 400, "nested"),
+        (b"[1,]", 400, "$: not JSON"),
+        (b'["\xff"]', 422, "event 0: $: not JSON"),
         (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, 400, "nested"),
     ],
 )
@@ -118,6 +125,68 @@ async def test_too_many_bytes_are_refused() -> None:
         answer = await asked.http.post(PATH, content=endless(), headers=headers)
         assert answer.status_code == 413
         await asked.publish("r", finished())  # the service is none the worse
+
+
+@pytest.mark.parametrize("gap", [29.0, 31.0])
+async def test_a_body_that_trickles_in_is_given_up(gap: float, autojump_clock: trio.testing.MockClock) -> None:
+    """A byte now and then keeps a request for half a minute, however the bytes are spread, and no longer."""
+
+    async def receive() -> Any:
+        await trio.sleep(gap)
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    with pytest.raises(HttpError, match="too little for too long") as raised:
+        await read_body(Request({"type": "http", "headers": []}, receive), most=100)
+    assert raised.value.status == 408
+    assert trio.current_time() == pytest.approx(30, abs=0.01)
+
+
+async def test_a_body_that_comes_slowly_but_steadily_is_read(autojump_clock: trio.testing.MockClock) -> None:
+    """Ten minutes at 2 kB a second, with pauses."""
+
+    async def receive() -> Any:
+        await trio.sleep(20)
+        return {"type": "http.request", "body": b"x" * 40_000, "more_body": trio.current_time() < 600}
+
+    body = await read_body(Request({"type": "http", "headers": []}, receive), most=10_000_000)
+    assert (len(body), trio.current_time()) == (30 * 40_000, 600)
+
+
+async def test_many_events_at_once_let_others_run_in_between() -> None:
+    """They are checked in pieces: a request of megabytes holds no reader up."""
+    texts = [encode_event(attrs.evolve(begin(f"m{number}"), run_id="r")) for number in range(10 * PAUSE)]
+    pauses = 0
+
+    async def count(task_status: trio.TaskStatus[None]) -> None:
+        nonlocal pauses
+        task_status.started()
+        while True:
+            await trio.lowlevel.checkpoint()
+            pauses += 1
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(count)
+        await check_events(texts, "r", most=10_000)
+        assert pauses >= 9
+        nursery.cancel_scope.cancel()
+
+
+async def test_two_runs_that_claim_one_turn_at_once_get_one_turn() -> None:
+    """The one has it and the other is told so, however closely they come; the same run twice is one turn."""
+    for number in range(10):
+        async with open_asked() as asked:
+            statuses: dict[str, list[int]] = {"r1": [], "r2": []}
+
+            async def post(run: str, asked: Asked = asked, statuses: dict[str, list[int]] = statuses) -> None:
+                answer = await asked.post(f"/api/v2/runs/{run}/events", of_run(started("t", "th"), run=run))
+                statuses[run].append(answer.status_code)
+
+            async with trio.open_nursery() as nursery:
+                for run in ("r1", "r2", "r1", "r2") if number % 2 else ("r1", "r1", "r2", "r2"):
+                    nursery.start_soon(post, run)
+            assert sorted(statuses.values()) == [[202, 202], [409, 409]]
+            winner = next(run for run, got in statuses.items() if got == [202, 202])
+            assert (await asked.http.get("/xapi/turns/t")).json()["runId"] == winner
 
 
 async def test_a_turn_belongs_to_one_run() -> None:

@@ -4,9 +4,12 @@ import itertools
 from typing import Any
 
 import pytest
+import trio
 
+from tests.kit.servers import NAMES, RedisServer, find_server
 from tests.kit.service import Asked, open_asked, settings_with
 from tests.kit.sse import data_of
+from tests.kit.turns import started
 from turnwire.actors.tool import tool
 from turnwire.runtime.models import Call, Fail, Hang, Say, Think
 
@@ -232,6 +235,50 @@ async def test_a_chat_of_the_ai_sdk_and_its_reconnect() -> None:
             answer = await asked.post("/api/chat", {**body, **wrong})
             assert answer.status_code == 422
             assert answer.json()["error"]["message"].startswith(where)
+
+
+async def test_a_run_cannot_have_the_events_of_another_turn() -> None:
+    """A run that some producer writes is not begun a second time by its id, nor its turn."""
+    message = {"id": "u", "role": "user", "content": "x"}
+    async with open_asked(script=["never"]) as asked:
+        await asked.publish("r", started("t", "th"))
+        for run, said in (("r", "$.runId: run 'r' belongs to turn 't'"), ("t", "$.runId: turn 't' belongs to thread")):
+            answer = await asked.post("/agui", {"threadId": "other", "runId": run, "messages": [message]})
+            assert answer.status_code == 409
+            assert answer.json()["error"]["message"].startswith(said)
+
+
+async def test_more_messages_than_any_model_reads_are_refused() -> None:
+    """Each is small, and together they would keep the service busy for long."""
+    part = {"type": "text", "text": "hi"}
+    chat = [{"id": f"u{number}", "role": "user", "parts": [part]} for number in range(5_001)]
+    agui = [{"id": f"u{number}", "role": "user", "content": "hi"} for number in range(5_001)]
+    async with open_asked(script=["never"]) as asked:
+        for path, body in (
+            ("/api/chat", {"id": "th", "messages": chat}),
+            ("/agui", {"threadId": "th", "runId": "r", "messages": agui}),
+        ):
+            answer = await asked.post(path, body)
+            assert answer.status_code == 422
+            assert answer.json()["error"]["message"].startswith("$.messages: expected at most 10000 ")
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_what_a_run_begins_with_is_put_back_when_a_killed_server_lost_it(name: str) -> None:
+    """Acknowledged and lost with its announcement: both are there again, and the turn is answered."""
+    with RedisServer(find_server(name)) as server:  # without persistence: it forgets everything
+        redis, worker = {"url": server.url}, {"grace": 0.0, "claim_idle": 1.0, "heartbeat": 0.2}
+        idle = settings_with(redis=redis, http={"port": 0, "work": False})
+        async with open_asked(idle, script=["never asked here"]) as asked:
+            turn_id = await start(asked, message="Hi")
+            server.kill()
+            server.start()
+            async with open_asked(settings_with(redis=redis, worker=worker), script=["Hello"]) as working:
+                with trio.fail_after(20):
+                    while (await working.http.get(f"/xapi/turns/{turn_id}")).status_code != 200:  # noqa: ASYNC110
+                        await trio.sleep(0.05)
+                told = await read(working, turn_id)
+        assert [(it["type"], it.get("content")) for it in told[-2:]] == [("message", "Hello"), ("turn_complete", None)]
 
 
 async def test_threads_outlive_the_service_in_redis(redis_url: str, key_prefix: str) -> None:
