@@ -5,11 +5,9 @@ service that refuses (no such turn, a wrong token) refuses for good; everything 
 Needs httpx: the extra `turnwire[providers]`.
 """
 
-from collections.abc import AsyncGenerator, Callable
-from typing import TypeAlias
+from collections.abc import AsyncGenerator
 from urllib.parse import quote
 
-import attrs
 import trio
 
 try:
@@ -21,12 +19,14 @@ except ModuleNotFoundError as exc:
 
 from turnwire.actors.core.retry import RetryPolicy
 from turnwire.messages.entries import START, EntryId
-from turnwire.messages.errors import TurnwireError
 from turnwire.messages.json_text import parse_json_or_none
 from turnwire.messages.output_codec import decode_output
-from turnwire.messages.outputs import Output, TurnComplete, TurnError
+from turnwire.messages.outputs import TurnComplete, TurnError
 from turnwire.messages.providers.json_shapes import is_object, object_at, text_at
 from turnwire.messages.sse import ServerSentEvent, SseParser
+from turnwire.runtime.turn_reads import ReadOutput, RefusedError, Trouble
+
+__all__ = ["ReadOutput", "ReadingPlace", "RefusedError", "Trouble", "read_turn"]
 
 RETRY = RetryPolicy(attempts=None, base=0.5, longest=10.0, jitter=0.5)
 CONNECT_SECONDS = 10.0
@@ -35,27 +35,6 @@ END_SECONDS = 1.0  # to read what follows the terminal, which is nothing
 MAX_ERROR_BYTES = 64 * 1024
 REWOUND = "rewound"  # the name of the event that says: forget what you have read of this turn
 _PASSING = (408, 425, 429)  # like 5xx: it may well be better later
-
-
-class RefusedError(TurnwireError):
-    """The service will not let this turn be read. For whoever asked: another token, or another turn."""
-
-    def __init__(self, problem: str, *, status: int) -> None:
-        self.status = status
-        super().__init__(problem)
-
-
-@attrs.frozen(kw_only=True)
-class ReadOutput:
-    """One output as it was read. `rewound`: forget what came before it, the log tells the turn anew from here."""
-
-    id: str
-    output: Output
-    rewound: bool = False
-
-
-Trouble: TypeAlias = Callable[[str, float], object]
-"""Told why a connection was lost, and after how many seconds the next one is tried."""
 
 
 class ReadingPlace:

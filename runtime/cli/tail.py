@@ -22,7 +22,7 @@ from turnwire.messages.outputs import Output
 from turnwire.runtime.cli.lines import LineWriter
 from turnwire.runtime.cli.picture import TurnScreen
 from turnwire.runtime.logs.redis import RedisLogOptions, open_redis_log
-from turnwire.runtime.turn_client import ReadOutput, RefusedError, Trouble, read_turn
+from turnwire.runtime.turn_reads import ReadOutput, RefusedError, Trouble
 
 NAME = "tail"
 SUMMARY = "follow a turn in the terminal"
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     code = 0
     try:
         trio.run(_tail, args, token, after)
-    except* (RefusedError, ValueError) as group:  # the address of a Redis server may be none
+    except* (RefusedError, ValueError, ModuleNotFoundError) as group:  # ValueError: an address of Redis that is none
         print(f"turnwire tail: {'; '.join(map(str, leaves(group)))}", file=sys.stderr)
         code = 2
     return code
@@ -96,6 +96,8 @@ def _complain(problem: str, wait: float) -> None:
 
 async def _follow(args: argparse.Namespace, token: str | None, after: EntryId, show: Show, trouble: Trouble) -> None:
     if args.redis is None:
+        from turnwire.runtime.turn_client import read_turn  # noqa: PLC0415  # an extra, which Redis does not need
+
         async with aclosing(read_turn(args.url, args.turn, token=token, after=after, on_trouble=trouble)) as reads:
             async for read in reads:
                 show(read)
