@@ -110,10 +110,7 @@ class EngineRun:
                 raise
             log.exception("run %s failed", self.input.run_id)
             is_away = isinstance(exc, LogUnavailableError) and self._conversation is None
-            error = NOT_LOADED if is_away else INTERNAL_ERROR
-            if self._machine.is_listening:
-                self._machine.fail_reply(error, self._closing())
-            self._machine.fail(error)
+            self._machine.fail(NOT_LOADED if is_away else INTERNAL_ERROR, self._closing())
             self._feed()
 
     async def _work(self) -> None:
@@ -144,9 +141,8 @@ class EngineRun:
         step: NextStep = "pause" if machine.rest and not has_news(self.input) else "ask"
         while step == "ask" and not self._side.is_interrupted:
             await self._ask_model(conversation)
-            if not self._side.is_interrupted:
-                await self._run_tools(machine.plan())
-                step = machine.next_step()
+            await self._run_tools(machine.plan())
+            step = machine.next_step()
         return step
 
     def _closing(self) -> Sequence[StreamEvent]:
@@ -155,15 +151,10 @@ class EngineRun:
 
     def _interrupt(self) -> None:
         """End the run in the middle: as aborted if somebody wants it, else because its time is over."""
-        machine = self._machine
         if self._side.is_stopped:
-            if machine.is_listening:
-                machine.abort_reply(self._closing())
-            machine.stop()
+            self._machine.stop(self._closing())
         else:
-            if machine.is_listening:
-                machine.fail_reply(TIMEOUT, self._closing())
-            machine.fail(TIMEOUT)
+            self._machine.fail(TIMEOUT, self._closing())
 
     # The model and its tools
 
@@ -183,7 +174,7 @@ class EngineRun:
         try:
             reader = self._reader = ReplyReader(self._model.open(call), grace=self._options.grace)
         except UnsendableError as exc:
-            machine.fail_reply(unsendable(str(exc)))
+            machine.refuse_reply(unsendable(str(exc)))
         else:
             listen = partial(reader.run, self._hear, self._side.wait_for_room)
             await self._side.run(listen, f"model of run {run.run_id}")

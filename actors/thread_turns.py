@@ -105,6 +105,8 @@ class ThreadTurn:
                 self._is_claiming = False
         except LogUnavailableError as exc:
             log.warning("run %s: its claim on thread %s stays: %s", self._run.run_id, self._run.thread_id, exc)
+        except Exception:
+            log.exception("run %s: its claim on thread %s stays", self._run.run_id, self._run.thread_id)
         finally:
             self._leave_line()
 

@@ -84,11 +84,6 @@ class RunMachine:
         """Has the model said how its reply ended, or was it ended?"""
         return self._reply is not None and self._reply.end is not None
 
-    @property
-    def is_listening(self) -> bool:
-        """Is there a reply that has not ended?"""
-        return self._reply is not None and self._reply.end is None
-
     # The model
 
     def know_calls(self, call_ids: Iterable[str]) -> None:
@@ -118,15 +113,9 @@ class RunMachine:
         self._heard().finish()
         self._usage = self._heard().usage
 
-    def abort_reply(self, closing: Iterable[StreamEvent]) -> None:
-        """End the model's stream because of a stop; `closing` is what it has to say to that."""
-        self._heard().abort(closing)
-        self._usage = self._heard().usage
-
-    def fail_reply(self, error: ErrorInfo, closing: Iterable[StreamEvent] = ()) -> None:
-        """End the model's stream because something failed on our side."""
-        self._heard().fail(error, closing)
-        self._usage = self._heard().usage
+    def refuse_reply(self, error: ErrorInfo) -> None:
+        """Take that the model could not be asked."""
+        self._heard().fail(error)
 
     def plan(self) -> list[ToolRun]:
         """Decide what becomes of the calls of the reply; give those that run now."""
@@ -171,8 +160,12 @@ class RunMachine:
             self._give_up("the model's reply failed", to_log=False)
             self._conclude("error", attrs.evolve(end, response_id=self._run.run_id))
 
-    def stop(self) -> None:
-        """End the run because somebody wants it. What has no result by now is answered so."""
+    def stop(self, closing: Iterable[StreamEvent] = ()) -> None:
+        """End the run because somebody wants it. What has no result by now is answered so.
+
+        `closing` is what the model's stream has to say to being broken off, if it was (C9).
+        """
+        self._break_off(lambda reply: reply.abort(closing))
         self._give_up("the run was stopped", to_log=True)
         if self._reply is None or self._good_end() is not None:  # else the reply has said it
             self._agui.append(
@@ -180,8 +173,9 @@ class RunMachine:
             )
         self._conclude("aborted", self._done("aborted"))
 
-    def fail(self, error: ErrorInfo) -> None:
-        """End the run because something failed on our side."""
+    def fail(self, error: ErrorInfo, closing: Iterable[StreamEvent] = ()) -> None:
+        """End the run because something failed on our side; `closing` as above."""
+        self._break_off(lambda reply: reply.fail(error, closing))
         end = None if self._reply is None else self._reply.end
         self._give_up("the run failed", to_log=not isinstance(end, ResponseError))
         if not isinstance(end, ResponseError):  # else the conversation knows
@@ -198,6 +192,12 @@ class RunMachine:
         if self._terminal is not None:
             self._voice.tell(self._terminal)
             self._terminal = None
+
+    def _break_off(self, end: Callable[[Reply], None]) -> None:
+        """End a reply that has not ended, if there is one."""
+        if self._reply is not None and self._reply.end is None:
+            end(self._reply)
+            self._usage = self._reply.usage
 
     def _conclude(self, status: RunStatus, terminal: ResponseDone | ResponseError) -> None:
         pending = (*self.rest, *self.calls.waiting)

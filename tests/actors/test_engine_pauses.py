@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from trio.testing import MockClock
 
-from tests.kit.agents import DONE, ScriptModel, Stage, call, end, say
+from tests.kit.agents import DONE, ScriptModel, Stage, call, end, say, used
 from turnwire.actors.tool import Tool, tool
 from turnwire.messages.errors import ApprovalAnsweredError, CallAnsweredError, UnknownCallError
 from turnwire.messages.runs import ApprovalAnswer, PendingCall, RunOutcome, ToolAnswer, ToolSpec
@@ -47,6 +47,14 @@ def asking(*more: Any) -> Stage:
     return Stage(ScriptModel([first, [say("Done"), end()]]), [delete, look])
 
 
+async def said_of(stage: Stage) -> Approval | None:
+    """What the conversation has about the approval of its one call."""
+    saved = await stage.store.load("th")
+    assert saved is not None
+    (part,) = (part for message in saved.messages for part in message.parts if isinstance(part, ToolCallPart))
+    return part.approval
+
+
 async def test_a_call_that_needs_approval_ends_the_run_as_paused(autojump_clock: MockClock) -> None:
     """Other tools of the same reply run; what waits is in the outcome, in the store and in the conversation."""
     stage = asking(call("look", "c2"))
@@ -66,6 +74,14 @@ async def test_a_call_that_needs_approval_ends_the_run_as_paused(autojump_clock:
     asked = saved.messages[-1].parts[1]
     assert isinstance(asked, ToolCallPart)
     assert (asked.state, asked.approval) == ("approval-requested", Approval(id="r1-approval-1"))
+
+
+async def test_a_paused_run_says_what_it_has_cost(autojump_clock: MockClock) -> None:
+    """As every end does."""
+    stage = asking(used(5, 1))
+    await stage.run()
+    done: Any = stage.events[-1].payload
+    assert done.usage.total_tokens == 6
 
 
 async def test_an_approved_call_runs_in_the_next_run(autojump_clock: MockClock) -> None:
@@ -91,6 +107,7 @@ async def test_an_approved_call_runs_in_the_next_run(autojump_clock: MockClock) 
         "assistant: Done",
     ]
     assert len(stage.model.calls[1].messages) == 2
+    assert await said_of(stage) == Approval(id="r1-approval-1", approved=True)
 
 
 async def test_a_denied_call_is_not_run_and_says_so(autojump_clock: MockClock) -> None:
@@ -103,6 +120,7 @@ async def test_a_denied_call_is_not_run_and_says_so(autojump_clock: MockClock) -
     assert "error c1: The user denied this tool call. The tool was not run." in stage.told
     assert deleted == []
     assert "assistant: call c1 delete error" in await stage.parts()
+    assert await said_of(stage) == Approval(id="r1-approval-1", approved=False)
 
 
 async def test_a_second_answer_is_refused_with_the_first(autojump_clock: MockClock) -> None:

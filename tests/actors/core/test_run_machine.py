@@ -3,6 +3,7 @@
 from typing import Any
 
 import attrs
+import pytest
 
 from tests.kit.agents import brief
 from tests.kit.turns import begin, called, delta, event, finished, said, started
@@ -178,6 +179,31 @@ def test_a_model_that_leaves_items_open_has_them_closed() -> None:
         "thought: hm",
         "done complete stop",
     ]
+
+
+CALLING = begin("i1", "function_call", name="look", call_id="c1", arguments="{}")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param([], id="before a model was asked"),
+        pytest.param([CALLING, called("i1", "c1"), ended()], id="while tools run"),
+        pytest.param([begin("m"), delta("m", "a")], id="in the middle of a reply"),
+    ],
+)
+def test_the_conversation_hears_of_a_stop_once(reply: list[Any]) -> None:
+    """Whoever says it: the reply that was broken off, or the run."""
+    machine = make()
+    if reply:
+        machine.open_reply()
+        machine.push(reply)
+        machine.plan()
+    machine.stop()
+    machine.tell_end()
+    ends = [each.outcome for each in machine.take_agui() if isinstance(each, RunFinished)]
+    assert ends.count({"type": "cancelled"}) == 1
+    assert told(machine)[-1] == "done aborted None"
 
 
 def test_a_model_that_says_it_was_aborted_ends_the_run_so() -> None:
