@@ -10,14 +10,13 @@ from typing import Any, TypeAlias, cast
 import attrs
 
 from turnwire.messages.agui_codec import structure_agui, unstructure_agui
-from turnwire.messages.agui_delta_codec import try_decode_agui_delta
 from turnwire.messages.agui_more import AnyAguiEvent
 from turnwire.messages.errors import InvalidEventError
 from turnwire.messages.events import Id, Json
 from turnwire.messages.shapes import Shape
 from turnwire.messages.ui import UIMessage
 from turnwire.messages.ui_codec import UI_MESSAGE
-from turnwire.messages.wire import json_name, parse_document
+from turnwire.messages.wire import json_name
 
 
 @attrs.frozen(kw_only=True)
@@ -68,15 +67,8 @@ _TAGS: Mapping[type, str] = {
 }
 
 
-def decode_line(data: bytes | str) -> ConversationLine:
-    """Decode one line of a conversation. Raises InvalidEventError that says where it is none."""
-    if (delta := try_decode_agui_delta(data)) is not None:
-        return delta
-    return structure_line(parse_document(data))
-
-
 def structure_line(document: object) -> ConversationLine:
-    """Make an event or a client's line of what a JSON parser gave."""
+    """Make an event or a client's line of what a JSON parser gave. Raises InvalidEventError for anything else."""
     if not isinstance(document, dict):
         raise InvalidEventError(f"expected an object, got {json_name(document)}")
     fields = cast("dict[str, Any]", document)

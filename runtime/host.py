@@ -146,16 +146,8 @@ class Runtime:
         Raises ValueError for an id that is empty or open already, TooManyTurnsError at the runtime's limit, and
         ClosedError when the runtime has been closed.
         """
-        if self._turns is None or self._closing.is_set():
-            raise ClosedError(f"the runtime is closed; turn {turn_id} was not opened")
-        if not turn_id or not thread_id:
-            raise ValueError(f"turn_id and thread_id must not be empty: {turn_id!r}, {thread_id!r}")
-        if turn_id in self._open:
-            raise ValueError(f"turn {turn_id} is open already")
-        if resume is not None and (turn_id, thread_id) != (resume.turn_id, resume.thread_id):
-            raise ValueError(f"turn {turn_id} cannot resume turn {resume.turn_id} of thread {resume.thread_id}")
-        if len(self._open) >= self._max_turns:
-            raise TooManyTurnsError(f"{self._max_turns} turns are open; turn {turn_id} was not opened")
+        turns = self._turns_for(f"turn {turn_id}")
+        self._check_turn(turn_id, thread_id, resume)
         actor = TurnActor(
             turn_id,
             thread_id,
@@ -170,7 +162,7 @@ class Runtime:
         gate = None if self._raw is None else RawGate(self._raw, turn_id, run_id or turn_id, actor.retry_policy)
         turn = self._open[turn_id] = Turn(actor, self._pace, grace=self._grace, gate=gate)
         self._expiry.watch(actor)
-        self._turns.start_soon(actor.run, name=f"turn {turn_id}")
+        turns.start_soon(actor.run, name=f"turn {turn_id}")
         return turn
 
     async def run_turn(
@@ -206,8 +198,7 @@ class Runtime:
         `saved` is what an earlier one was saved as. Raises ValueError for a thread id that is empty or open already,
         TooManyTurnsError at the runtime's limit, and ClosedError when the runtime has been closed.
         """
-        if self._turns is None or self._closing.is_set():
-            raise ClosedError(f"the runtime is closed; conversation {thread_id} was not opened")
+        turns = self._turns_for(f"conversation {thread_id}")
         if not thread_id:
             raise ValueError("thread_id must not be empty")
         if thread_id in self._conversations:
@@ -222,7 +213,7 @@ class Runtime:
             on_end=self._conversation_ended,
         )
         conversation = self._conversations[thread_id] = Conversation(actor)
-        self._turns.start_soon(actor.run, name=f"conversation {thread_id}")
+        turns.start_soon(actor.run, name=f"conversation {thread_id}")
         return conversation
 
     @property
@@ -231,7 +222,7 @@ class Runtime:
         return tuple(self._open)
 
     @property
-    def counts(self) -> "TurnCounts":
+    def counts(self) -> TurnCounts:
         """What all turns have done so far, the open ones included. Costs a look at each open turn."""
         counts = attrs.evolve(self._ended)
         for turn in self._open.values():
@@ -267,6 +258,22 @@ class Runtime:
             turn.cancel()
         for conversation in conversations:
             conversation.cancel()
+
+    def _turns_for(self, what: str) -> trio.Nursery:
+        """Give the nursery in which something new may live. Raises ClosedError."""
+        if self._turns is None or self._closing.is_set():
+            raise ClosedError(f"the runtime is closed; {what} was not opened")
+        return self._turns
+
+    def _check_turn(self, turn_id: str, thread_id: str, resume: Recovered | None) -> None:
+        if not turn_id or not thread_id:
+            raise ValueError(f"turn_id and thread_id must not be empty: {turn_id!r}, {thread_id!r}")
+        if turn_id in self._open:
+            raise ValueError(f"turn {turn_id} is open already")
+        if resume is not None and (turn_id, thread_id) != (resume.turn_id, resume.thread_id):
+            raise ValueError(f"turn {turn_id} cannot resume turn {resume.turn_id} of thread {resume.thread_id}")
+        if len(self._open) >= self._max_turns:
+            raise TooManyTurnsError(f"{self._max_turns} turns are open; turn {turn_id} was not opened")
 
     def _turn_ended(self, actor: TurnActor) -> None:
         turn = self._open.pop(actor.turn_id)
