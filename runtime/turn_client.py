@@ -6,7 +6,7 @@ Needs httpx: the extra `turnwire[providers]`.
 """
 
 from collections.abc import AsyncGenerator
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import trio
 
@@ -73,8 +73,9 @@ async def read_turn(
 ) -> AsyncGenerator[ReadOutput, None]:
     """Give the outputs of a turn, those that are there and those to come, until its terminal.
 
-    Raises RefusedError. Close it (`aclosing`) when leaving early.
+    Raises RefusedError, and ValueError for a URL that is none. Close it (`aclosing`) when leaving early.
     """
+    _check_url(url)
     place, failures = ReadingPlace(after), 0
     timeout = httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
     async with httpx.AsyncClient(timeout=timeout, trust_env=False) as client:
@@ -98,6 +99,17 @@ async def read_turn(
             if on_trouble is not None:
                 on_trouble(problem, wait)
             await trio.sleep(wait)
+
+
+def _check_url(url: str) -> None:
+    """Trying again would not help it."""
+    try:
+        place = urlsplit(url)
+        is_one = place.scheme in ("http", "https") and bool(place.hostname) and (place.port or 1) > 0
+    except ValueError:  # a port out of range, half an IPv6 address
+        is_one = False
+    if not is_one:
+        raise ValueError(f"expected the address of a service, such as http://127.0.0.1:8080; got {url!r}")
 
 
 class _PassingError(Exception):

@@ -6,7 +6,7 @@ From the outside in: the gate (tokens out of URLs, CORS, headers), Starlette's r
 import time
 from collections.abc import Iterable, Mapping
 from functools import partial
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, unquote, urlencode
 
 import trio
 from starlette.requests import Request
@@ -59,6 +59,7 @@ ROUTES: tuple[Route, ...] = (
         answers={200: "OpenAPI 3.1"},
     ),
 )
+SLASH = "\ufdd0"  # a slash inside an id, for the router: no character, so nobody's
 DRAIN = 2.0  # seconds for which a refused body is read on, so that its sender gets to hear why
 
 _ALWAYS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
@@ -95,6 +96,7 @@ class Gate:
             await _live(receive, send)
         else:
             _hide_token(scope)
+            _keep_slashes(scope)
             await self._pass(scope, receive, send)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -130,6 +132,7 @@ class Resource:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
+        scope["path_params"] = {name: value.replace(SLASH, "/") for name, value in scope["path_params"].items()}
         request = Request(scope, receive)
         try:
             response = await self._answer(request)
@@ -186,7 +189,8 @@ async def _drain(receive: Receive, ended: trio.Event) -> None:
 
 
 async def _no_route(scope: Scope, receive: Receive, send: Send) -> None:
-    await _refuse(HttpError(404, "no_route", f"there is nothing at {scope['path']!r}"), scope, receive, send)
+    path = scope["path"].replace(SLASH, "/")
+    await _refuse(HttpError(404, "no_route", f"there is nothing at {path!r}"), scope, receive, send)
 
 
 async def _live(receive: Receive, send: Send) -> None:
@@ -210,6 +214,14 @@ def _hide_token(scope: Scope) -> None:
     if tokens:
         scope[TOKEN_KEY] = tokens[-1]
         scope["query_string"] = urlencode([pair for pair in pairs if pair[0] != "token"]).encode()
+
+
+def _keep_slashes(scope: Scope) -> None:
+    """Tell the slashes of an id, sent as %2F, from those between the parts of a path."""
+    raw: bytes = scope.get("raw_path") or b""
+    if b"%2f" in raw.lower():
+        parts = raw.partition(b"?")[0].decode("latin-1").split("/")
+        scope["path"] = "/".join(unquote(part).replace("/", SLASH) for part in parts)
 
 
 def _header(scope: Scope, name: bytes) -> str | None:

@@ -70,7 +70,7 @@ def _security(route: Route) -> list[dict[str, list[str]]]:
 
 
 def _path_parameters(route: Route) -> list[dict[str, Any]]:
-    schema = {"type": "string", "minLength": 1, "maxLength": 512, "pattern": r"^[^/]+$"}
+    schema = {"type": "string", "minLength": 1, "maxLength": 512}
     return [{"name": name, "in": "path", "required": True, "schema": schema} for name in _PARAMETER.findall(route.path)]
 
 

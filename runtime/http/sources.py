@@ -11,7 +11,7 @@ read and told before it.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable
 
 import attrs
 
@@ -69,13 +69,15 @@ class TurnSource:
         place = self._place
         if not self._teller.is_stateful or place.entry == START:
             return b""
-        for entry in await self._read(START, place.whole):
+        async for entry in self._read(START, place.whole):
             await self._teller.tell(entry)
             self._note(entry, peek_output(entry.message.payload))
         if not place.told:
             return b""
-        half = await self._read(place.whole, place.entry)
-        return await self._frames(half[-1], skip=place.told) if half and half[-1].id == place.entry else b""
+        half: Entry | None = None
+        async for entry in self._read(place.whole, place.entry):
+            half = entry
+        return await self._frames(half, skip=place.told) if half is not None and half.id == place.entry else b""
 
     async def wait(self) -> bool:
         """Wait for the next entry."""
@@ -129,10 +131,11 @@ class TurnSource:
         if is_next or not self._open - {seen.item_id}:
             return ()
         newest: dict[str | None, Entry] = {}
-        for between in (await self._read(self._told, entry.id))[:-1]:
-            item_id = peek_output(between.message.payload).item_id
-            newest.pop(item_id, None)
-            newest[item_id] = between
+        async for between in self._read(self._told, entry.id):
+            if between.id != entry.id:
+                item_id = peek_output(between.message.payload).item_id
+                newest.pop(item_id, None)
+                newest[item_id] = between
         newest.pop(seen.item_id, None)
         return newest.values()
 
@@ -141,16 +144,17 @@ class TurnSource:
         if seen.item_id is not None and self._teller.is_stateful:
             (self._open.discard if seen.is_final else self._open.add)(seen.item_id)
 
-    async def _read(self, after: EntryId, last: EntryId) -> list[Entry]:
-        """Give the entries behind one and up to another."""
-        entries: list[Entry] = []
+    async def _read(self, after: EntryId, last: EntryId) -> AsyncGenerator[Entry, None]:
+        """Give the entries behind one and up to another; no more than a page of them is in memory."""
         while after < last:
             page = await self._log.read(self._turn_id, after=after, limit=PAGE)
-            entries.extend(entry for entry in page if entry.id <= last)
+            for entry in page:
+                if entry.id > last:
+                    return
+                yield entry
             if len(page) < PAGE:
-                break
+                return
             after = page[-1].id
-        return entries
 
 
 class RawSource:

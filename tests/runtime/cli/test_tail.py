@@ -119,8 +119,10 @@ async def test_a_log_in_redis_is_read_without_a_service(redis_url: str, key_pref
     assert [line["type"] for line in (lines[0], lines[-1])] == ["turn_started", "turn_complete"]
 
 
-def test_a_wrong_address_is_said() -> None:
-    """Not a trace."""
-    ran = trio.run(partial(tail, "t", "--redis", "gopher://x"))
+@pytest.mark.parametrize("source", ["--redis=gopher://x", "--url=nowhere", "--url=ftp://x", "--url=http://x:99999"])
+def test_a_wrong_address_is_said(source: str) -> None:
+    """Not a trace, and not tried again for ever."""
+    ran = trio.run(partial(tail, "t", source))
     assert ran.returncode == 2
     assert ran.stderr.startswith(b"turnwire tail: ")
+    assert len(ran.stderr.splitlines()) == 1

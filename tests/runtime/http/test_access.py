@@ -126,8 +126,12 @@ def test_a_token_that_was_tampered_with_is_none() -> None:
 async def test_tokens_are_in_no_log(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
     """Not in ours, not in the server's own, whatever went wrong with the request."""
     caplog.set_level(logging.DEBUG)
+
+    async def crash(*_: object) -> bool:
+        raise RuntimeError("the authoriser is broken")
+
     token = mint_token(SECRET.encode(), "t", expires_at=int(time.time()) + 60)
-    async with open_asked(settings_with(http=HTTP)) as asked:
+    async with open_asked(settings_with(http=HTTP), authoriser=crash) as asked:
         asked.running.server.config.accesslog = logging.getLogger("hypercorn.access")
         asked.running.server.config.access_log_format = '%(R)s "%(U)s" %(Uq)s %(q)s'
         for path in ("/xapi/turns/t", "/xapi/turns/t/stream", "/nothing", "/xapi/turns"):
@@ -136,7 +140,8 @@ async def test_tokens_are_in_no_log(caplog: pytest.LogCaptureFixture, capfd: pyt
             await asked.http.get(f"{path}?%74oken={token}")
             await asked.http.get(path, headers={"authorization": f"Bearer {TOKEN}-not"})
     ours = (record for record in caplog.records if not record.name.startswith(("httpx", "httpcore")))
-    lines = "\n".join(record.getMessage() for record in ours)
+    lines = "\n".join(map(logging.Formatter().format, ours))  # with traces
+    assert "the authoriser is broken" in lines
     assert "/xapi/turns/t/stream" in lines
     assert "from=0-0" in lines  # the server's own log was on
     for text in (lines, *capfd.readouterr()):

@@ -20,8 +20,9 @@ EXAMPLES = 8  # requests of each route
 
 
 def test_the_document_is_made_of_the_routes() -> None:
-    """Every route with its method, parameters and needs; every id of an operation once."""
+    """Valid OpenAPI 3.1: every route with its method, parameters and needs; every id of an operation once."""
     document = describe(ROUTES)
+    schemathesis.openapi.from_dict(document).validate()
     said = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
     assert said == {(route.method, route.path) for route in ROUTES}
     ids = [operation["operationId"] for methods in document["paths"].values() for operation in methods.values()]

@@ -1,6 +1,7 @@
 """Threads over HTTP: turns with a scripted model, what they leave behind, what they wait for, and who may answer."""
 
 import itertools
+import json
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import trio
 
 from tests.kit.servers import NAMES, RedisServer, find_server
 from tests.kit.service import Asked, open_asked, settings_with
-from tests.kit.sse import data_of
+from tests.kit.sse import data_of, open_sse
 from tests.kit.turns import started
 from turnwire.actors.tool import tool
 from turnwire.runtime.models import Call, Fail, Hang, Say, Think
@@ -204,6 +205,27 @@ async def test_a_run_of_ag_ui_can_be_joined_again() -> None:
             answer = await asked.post("/agui", {**body, **wrong})
             assert answer.status_code == 422
             assert answer.json()["error"]["message"].startswith(where)
+
+
+async def test_a_run_of_ag_ui_that_is_under_way_is_joined_by_the_same_run_id() -> None:
+    """Two at once tell the same, and the model is asked once."""
+    body: dict[str, Any] = {
+        "threadId": "th",
+        "runId": "run-1",
+        "messages": [{"id": "u", "role": "user", "content": "Hi"}],
+    }
+    async with open_asked(script=[[Say("Hello "), Hang()]]) as asked:
+        first = await asked.events("/agui", document=body, most=3)
+        assert await asked.events("/agui", document=body, most=3) == first
+        async with (
+            open_sse(asked.url, "/agui", document=body) as one,
+            open_sse(asked.url, "/agui", document=body) as two,
+        ):
+            assert (await asked.http.post("/xapi/turns/run-1/stop")).status_code == 202
+            told = [[event async for event in stream] for stream in (one, two)]
+        assert told[0] == told[1]
+        assert told[0][:3] == first
+        assert json.loads(told[0][-1].data)["type"] in ("RUN_FINISHED", "RUN_ERROR")
 
 
 async def test_a_chat_of_the_ai_sdk_and_its_reconnect() -> None:

@@ -1,12 +1,18 @@
 """Turns over HTTP: the list, a turn at a glance, its stream, its end."""
 
+from contextlib import aclosing
+from urllib.parse import quote
+
+import attrs
 import pytest
 import trio
 
 from tests.kit.service import open_asked, settings_with
 from tests.kit.sse import data_of, open_sse
 from tests.kit.turns import begin, delta, finished, said, started
+from turnwire.messages.event_codec import unstructure_event
 from turnwire.runtime.http.sse import BEAT
+from turnwire.runtime.turn_client import read_turn
 
 
 async def test_recent_turns_are_listed_newest_first_in_pages() -> None:
@@ -56,6 +62,22 @@ async def test_a_turn_at_a_glance_is_what_its_stream_comes_to() -> None:
         assert list(known.values()) == ended["outputs"]
 
 
+@pytest.mark.parametrize("name", ["a/b", "/", "../x", "100%", "%2F", "ä ö", "a?b#c", "a+b&c=d", "\u2028", "x" * 512])
+async def test_whatever_a_turn_is_called_it_can_be_read_and_stopped(name: str) -> None:
+    """Ids are others': a slash, a percent sign or a space in them is sent escaped, and means itself."""
+    async with open_asked() as asked:
+        path = quote(name, safe="")
+        event = unstructure_event(attrs.evolve(started(name, name), run_id=name))
+        assert (await asked.post(f"/api/v2/runs/{path}/events", [event])).json()["turnId"] == name
+        assert (await asked.http.get(f"/xapi/turns/{path}")).json()["turnId"] == name
+        assert (await asked.post(f"/xapi/turns/{path}/stop", {})).status_code == 202
+        async with aclosing(read_turn(asked.url, name)) as reads:
+            ids = [read.output.turn_id async for read in reads]
+        assert set(ids) == {name}
+        assert (await asked.http.get(f"/xapi/threads/{path}")).json()["turns"][0]["turnId"] == name
+        assert (await asked.http.get(f"/no/such%2Fplace/{path}")).status_code == 404
+
+
 @pytest.mark.parametrize("path", ["/xapi/turns/no", "/xapi/turns/no/stream", "/api/v2/runs/no/events"])
 async def test_what_nobody_announced_is_not_found(path: str) -> None:
     """404 in JSON."""
@@ -76,7 +98,8 @@ async def test_a_stream_says_what_proxies_must_know() -> None:
 
 
 async def test_a_quiet_stream_gets_comments() -> None:
-    """As often as the setting says."""
+    """As often as the setting says, which is every 15 s unless it is set."""
+    assert settings_with().http.heartbeat == 15
     async with open_asked(settings_with(http={"port": 0, "heartbeat": 0.05})) as asked:
         await asked.publish("r", started("t", "th"))
         body = b""
@@ -133,6 +156,23 @@ async def test_a_stopped_turn_ends_as_aborted_and_stopping_again_is_fine() -> No
         assert raw[-1] == {"type": "turn_aborted_by_user", "turn_id": "t", "reason": "stopped by user"}
         assert (await asked.http.post("/xapi/turns/no/stop")).status_code == 404
         assert (await asked.post("/xapi/turns/t/stop", {"reason": 1})).status_code == 422
+
+
+async def test_a_turn_that_another_process_works_on_can_be_stopped(redis_url: str, key_prefix: str) -> None:
+    """The stop goes through log A: who owns the turn hears of it there, and readers of either process see its end."""
+    redis = {"url": redis_url, "prefix": key_prefix}
+    async with (
+        open_asked(settings_with(redis=redis)) as owner,
+        open_asked(settings_with(redis=redis, http={"port": 0, "work": False})) as other,
+    ):
+        await other.publish("r", started("t", "th"), begin("m"), delta("m", "Hel"))
+        await owner.until(lambda: owner.live)
+        assert other.live == 0
+        await other.events("/xapi/turns/t/stream", most=2)
+        assert (await other.post("/xapi/turns/t/stop", {"reason": "enough"})).json()["state"] == "running"
+        for asked in (owner, other):
+            told = data_of(await asked.events("/xapi/turns/t/stream"))
+            assert (told[-1]["type"], told[-1]["status"]) == ("turn_complete", "aborted")
 
 
 async def test_readers_have_limits() -> None:
