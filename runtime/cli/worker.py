@@ -32,6 +32,6 @@ def run(args: argparse.Namespace) -> int:
     if loaded is None:
         return 2
     if loaded.settings.redis.url is None:
-        print("turnwire: setting redis.url: a worker needs a server; give --redis URL", file=sys.stderr)
+        print("turnwire: redis.url: a worker needs a server; give --redis URL", file=sys.stderr)
         return 2
     return run_lasting(NAME, run_worker, loaded.settings, quiet=args.quiet)
