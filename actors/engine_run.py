@@ -190,7 +190,7 @@ class EngineRun:
 
     async def _run_tools(self, runs: Sequence[ToolRun]) -> None:
         self._feed()
-        if runs and not self._side.is_interrupted:
+        if runs:
             name = f"tools of run {self.input.run_id}"
             await self._side.run(partial(self._bench.run, runs), name, every=self._options.heartbeat)
 

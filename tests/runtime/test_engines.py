@@ -10,13 +10,17 @@ from tests.kit.turns import RecordingSink
 from turnwire.actors.core.options import TurnOptions
 from turnwire.actors.engine_options import EngineOptions
 from turnwire.actors.tool import tool
+from turnwire.messages.agui import RunFinished, RunStarted
+from turnwire.messages.dialects.outputs_to_agui import OutputsToAgui
 from turnwire.messages.errors import ApprovalAnsweredError, ClosedError, RetryExhaustedError
 from turnwire.messages.event_codec import decode_event
+from turnwire.messages.events import Usage
+from turnwire.messages.outputs import TurnComplete
 from turnwire.messages.runs import ApprovalAnswer, RunOutcome
 from turnwire.messages.testing import check_contract
 from turnwire.runtime import MemoryLog, open_runtime
 from turnwire.runtime.engines import open_engine
-from turnwire.runtime.models import Call, Hang, Pause, Say, ScriptedModel
+from turnwire.runtime.models import Call, Hang, Pause, Reply, Say, ScriptedModel
 
 
 @tool(needs_approval=True)
@@ -47,6 +51,28 @@ async def test_a_run_is_a_turn(autojump_clock: MockClock) -> None:
         "message complete",
         "turn_complete complete",
     ]
+
+
+async def test_an_ag_ui_client_sees_one_run_whatever_the_number_of_replies(autojump_clock: MockClock) -> None:
+    """RUN_STARTED and RUN_FINISHED of the replies in between are for the conversation alone; usage is summed."""
+    log = MemoryLog()
+    replies: list[Reply] = [
+        [Call("double", {"n": 4}), Usage(prompt_tokens=5, completion_tokens=1, total_tokens=6)],
+        ["It is 8.", Usage(prompt_tokens=9, completion_tokens=2, total_tokens=11)],
+    ]
+    async with (
+        open_runtime(sink=log) as runtime,
+        open_engine(runtime, model=ScriptedModel(replies), tools=[double]) as engine,
+    ):
+        await engine.run_turn("Twice 4?", thread_id="th", turn_id="t1")
+        outputs, converter = await log.outputs("t1"), OutputsToAgui()
+    told = [type(event) for output in outputs for event in converter.push(output)]
+    assert (told[0], told[-1]) == (RunStarted, RunFinished)
+    assert (told.count(RunStarted), told.count(RunFinished)) == (1, 1)
+    done = outputs[-1]
+    assert isinstance(done, TurnComplete)
+    assert done.usage is not None
+    assert (done.usage.prompt_tokens, done.usage.completion_tokens, done.usage.total_tokens) == (14, 3, 17)
 
 
 async def test_with_a_raw_log_every_event_stands_in_it(autojump_clock: MockClock) -> None:
