@@ -1,7 +1,7 @@
 """A provider of your own: say what its events mean, and everything behind the adapter works for it.
 
 Try:    python examples/own_provider.py
-Watch:  the invented provider "parrot" thinks, then speaks. Its second stream breaks off in the middle of a word, and
+Watch:  the invented provider "parrot" thinks, then speaks. Its second stream breaks off in mid-sentence, and
         the adapter ends it truthfully. `check_contract` is for your tests: it names the first event that breaks a rule.
 """
 

@@ -7,6 +7,7 @@ tasks. All numbers of a line come from one run, so ratios hold on any machine; t
 import argparse
 import sys
 from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -72,6 +73,9 @@ def run(args: argparse.Namespace) -> int:
     sections = args.only or (() if args.redis is not None or args.http else SECTIONS)
     if args.repeats < 1:
         print("turnwire bench: --repeats must be 1 or more", file=sys.stderr)
+        return 2
+    if args.http and find_spec("starlette") is None:  # the service has a process of its own: a trace there helps nobody
+        print("turnwire bench: starlette is not installed; pip install 'turnwire[serve]'", file=sys.stderr)
         return 2
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         results = _measure(sections, args.repeats, progress)
