@@ -64,7 +64,10 @@ class HttpServer:
 
     async def listen(self) -> tuple[str, ...]:
         """Have the address from now on; give it, as URLs. Raises OSError when it cannot be had."""
-        self._listeners = await trio.open_tcp_listeners(self._port, host=self._host)
+        try:
+            self._listeners = await trio.open_tcp_listeners(self._port, host=self._host)
+        except OSError as exc:
+            raise OSError(exc.errno, f"cannot listen on {self._host} port {self._port}: {exc.strerror or exc}") from exc
         return tuple(map(_url, self._listeners))
 
     async def run(self) -> None:
