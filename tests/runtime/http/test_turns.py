@@ -142,6 +142,18 @@ async def test_a_connection_can_be_used_again_after_a_stream(path: str) -> None:
             assert said.count(b"0\r\n\r\n") == answers
 
 
+async def test_half_a_request_is_not_waited_for_for_ever() -> None:
+    """A byte now and then does not keep a connection whose headers come to no end."""
+    async with open_asked() as asked:
+        asked.running.server.config.keep_alive_timeout = 0.3
+        async with await trio.open_tcp_stream("127.0.0.1", int(asked.url.rpartition(":")[2])) as socket:
+            await socket.send_all(b"GET /xapi/turns HTTP/1.1\r\nx: ")
+            with trio.fail_after(5), pytest.raises((trio.BrokenResourceError, trio.ClosedResourceError)):
+                while True:
+                    await socket.send_all(b"x")
+                    await trio.sleep(0.02)
+
+
 async def test_a_stopped_turn_ends_as_aborted_and_stopping_again_is_fine() -> None:
     """Also before anybody has worked on it; what has ended stays as it is."""
     async with open_asked() as asked:
