@@ -1,13 +1,14 @@
 """What an operator sees: log lines that are an event and its facts.
 
 Log lines go through the host's own `logging`, whatever it has set up: the message reads `healed key=... entries=3`,
-and the same facts hang on the record as `facts`. A program that has set up nothing calls `log_to_stderr` and gets one
+and the same facts hang on the record as `facts`. A program that has set up nothing runs in `log_to_stderr` and gets one
 line of JSON per event.
 """
 
 import logging
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Generator, MutableMapping
+from contextlib import contextmanager
 from typing import Any
 
 import structlog
@@ -28,8 +29,9 @@ def get_logger(name: str) -> structlog.stdlib.BoundLogger:
     )
 
 
-def log_to_stderr(*, level: int = logging.INFO) -> None:
-    """Write all of turnwire's log lines as JSON to standard error: for programs of our own."""
+@contextmanager
+def log_to_stderr(*, level: int = logging.INFO) -> Generator[None, None, None]:
+    """Write turnwire's log lines as JSON to standard error for the length of a block: for programs of our own."""
     line = logging.StreamHandler(sys.stderr)
     line.setFormatter(
         structlog.stdlib.ProcessorFormatter(
@@ -47,9 +49,16 @@ def log_to_stderr(*, level: int = logging.INFO) -> None:
         )
     )
     root = logging.getLogger("turnwire")
+    before = root.level, root.propagate
     root.addHandler(line)
     root.setLevel(level)
     root.propagate = False
+    try:
+        yield
+    finally:
+        root.removeHandler(line)
+        root.setLevel(before[0])
+        root.propagate = before[1]
 
 
 def _to_logging(_logger: WrappedLogger, _method: str, event: EventDict) -> tuple[tuple[str], dict[str, Any]]:

@@ -14,9 +14,9 @@ from turnwire.runtime.observe import log_to_stderr
 
 def run_lasting(name: str, main: Callable[..., Awaitable[object]], *args: Any, quiet: bool) -> int:
     """Run a command's main function to its end, and give the exit code; `quiet` logs only what asks for an act."""
-    log_to_stderr(level=logging.WARNING if quiet else logging.INFO)
     try:
-        trio.run(main, *args)
+        with log_to_stderr(level=logging.WARNING if quiet else logging.INFO):
+            trio.run(main, *args)
     except Exception as exc:  # noqa: BLE001  # whatever it is, it ends the process with the reason
         for failure in leaves(exc):
             print(f"turnwire {name}: ended because of {type(failure).__name__}: {failure}", file=sys.stderr)

@@ -2,21 +2,10 @@
 
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 
 from turnwire.runtime.observe import get_logger, log_to_stderr
-
-
-@pytest.fixture
-def tidy() -> Iterator[None]:
-    """Leave the library's logger as it was."""
-    root = logging.getLogger("turnwire")
-    before = list(root.handlers), root.level, root.propagate
-    yield
-    root.handlers[:], root.level, root.propagate = before
-    logging.getLogger("turnwire.test").manager._clear_cache()  # type: ignore[attr-defined]  # as setLevel does
 
 
 def test_a_host_sees_one_readable_line_with_the_facts_on_the_record(caplog: pytest.LogCaptureFixture) -> None:
@@ -41,15 +30,16 @@ def test_a_line_below_the_level_is_not_made(caplog: pytest.LogCaptureFixture) ->
     assert not caplog.records
 
 
-@pytest.mark.usefixtures("tidy")
 def test_a_program_of_ours_writes_json_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     """One object per line, facts beside the event; lines of plain logging too, with their trace."""
-    log_to_stderr()
-    get_logger("turnwire.test").warning("healed", entries=3)
-    try:
-        int("no")
-    except ValueError:
-        logging.getLogger("turnwire.test").exception("turn %s crashed", "t")
+    before = logging.getLogger("turnwire").handlers[:], logging.getLogger("turnwire").propagate
+    with log_to_stderr():
+        get_logger("turnwire.test").warning("healed", entries=3)
+        try:
+            int("no")
+        except ValueError:
+            logging.getLogger("turnwire.test").exception("turn %s crashed", "t")
+    assert before == (logging.getLogger("turnwire").handlers, logging.getLogger("turnwire").propagate)
     out, err = capsys.readouterr()
     first, second = map(json.loads, err.splitlines())
     assert not out
