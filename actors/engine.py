@@ -18,7 +18,7 @@ from turnwire.actors.core.toolset import ToolFunction
 from turnwire.actors.engine_options import EngineOptions
 from turnwire.actors.engine_ports import Model, Publish, ThreadStore
 from turnwire.actors.engine_run import EngineRun
-from turnwire.actors.persist import persist
+from turnwire.actors.persist import persist_for_run
 from turnwire.actors.thread_desk import ThreadDesk
 from turnwire.actors.thread_turns import ThreadTurns
 from turnwire.actors.tool import Tool, ToolSet
@@ -82,7 +82,8 @@ class Engine:
         """Run a turn that was announced to workers: what a worker calls. Its input was put into the store before."""
         bare = RunInput(run_id=turn.run_id, turn_id=turn.turn_id, thread_id=turn.thread_id)
         try:
-            run = await persist(partial(self.store.get_input, turn.run_id), turn.run_id, patience=self.options.patience)
+            get_input = partial(self.store.get_input, turn.run_id)
+            run = await persist_for_run(turn.run_id, get_input, patience=self.options.patience)
         except LogUnavailableError:
             await _refuse(bare, NOT_LOADED, publish)
             return

@@ -9,7 +9,7 @@ import attrs
 
 from turnwire.actors.core.run_start import Waiting, opening_of, sort_waiting
 from turnwire.actors.engine_ports import ThreadStore
-from turnwire.actors.persist import persist
+from turnwire.actors.persist import persist_for_run
 from turnwire.messages.errors import (
     ApprovalAnsweredError,
     CallAnsweredError,
@@ -63,4 +63,4 @@ class ThreadDesk:
         await self._persist(saving)
 
     async def _persist(self, operation: Callable[[], Awaitable[_T]]) -> _T:
-        return await persist(operation, self._run.run_id, patience=self._patience)
+        return await persist_for_run(self._run.run_id, operation, patience=self._patience)

@@ -15,7 +15,7 @@ import trio
 
 from turnwire.actors.engine_ports import ThreadStore
 from turnwire.actors.parking import ParkingSpace
-from turnwire.actors.persist import persist
+from turnwire.actors.persist import persist_for_run
 from turnwire.messages.errors import LogUnavailableError
 from turnwire.messages.runs import RunInput
 
@@ -72,7 +72,7 @@ class ThreadTurn:
         """Wait until it is this run's turn, and take the thread. Raises LogUnavailableError once patience is over."""
         while self._line[0] is not self:
             await self._called.wait()
-        take = partial(persist, self._take, self._run.run_id, patience=self._turns.patience)
+        take = partial(persist_for_run, self._run.run_id, self._take, patience=self._turns.patience)
         while not await take():  # noqa: ASYNC110  # who has it may be another process: nobody here hears of its end
             await trio.sleep(LOOK_SECONDS)
 

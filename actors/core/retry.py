@@ -1,4 +1,4 @@
-"""How long to wait before trying a sink again, and when to give up. No clock, no await."""
+"""How long to wait before trying a sink or a store again, and when to give up. No clock, no await."""
 
 import random
 from collections.abc import Callable
@@ -33,3 +33,20 @@ class RetryPolicy:
             return None
         delay = retry_delay(attempt, base=self.base, longest=self.longest)
         return delay * (1 - self.jitter * chance()) if self.jitter else delay
+
+
+class Patience:
+    """Patience with a store that is away: waits that grow after each failure, until the seconds are over."""
+
+    def __init__(self, seconds: float, *, now: float, base: float = 0.05, longest: float = 1.0) -> None:
+        self.failed = 0
+        """How often the store could not be reached."""
+        self._give_up_at = now + seconds
+        self._base = base
+        self._longest = longest
+
+    def delay(self, *, now: float) -> float | None:
+        """Take note of a failure; give the seconds to wait before the next try, None when patience is over."""
+        delay = retry_delay(self.failed, base=self._base, longest=self._longest)
+        self.failed += 1
+        return delay if now + delay <= self._give_up_at else None

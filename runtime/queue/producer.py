@@ -13,7 +13,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self, TypeAlias
 
-from turnwire.actors.core.retry import retry_delay
+from turnwire.actors.core.retry import Patience
 from turnwire.messages.delta_codec import try_decode_delta
 from turnwire.messages.errors import ClosedError, LogUnavailableError
 from turnwire.messages.event_codec import check_event, decode_event, encode_event
@@ -161,15 +161,15 @@ class Producer:
         self._mind()
 
     def _persist(self, operation: Operation) -> None:
-        give_up_at, failed = time.monotonic() + self._patience, 0
+        patience = Patience(self._patience, now=time.monotonic())
         while True:
             try:
                 operation()
             except LogUnavailableError as exc:
-                delay = retry_delay(failed, base=0.05, longest=1.0)
-                failed += 1
-                if time.monotonic() + delay > give_up_at:
-                    raise LogUnavailableError(f"gave up after {failed} tries in {self._patience:g} s; {exc}") from exc
+                delay = patience.delay(now=time.monotonic())
+                if delay is None:
+                    tries = f"{patience.failed} tries in {self._patience:g} s"
+                    raise LogUnavailableError(f"gave up after {tries}; {exc}") from exc
                 time.sleep(delay)
             else:
                 return

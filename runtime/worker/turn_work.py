@@ -22,6 +22,7 @@ from turnwire.actors.core.options import TurnOptions
 from turnwire.actors.core.recovery import Recovered, Recovery
 from turnwire.actors.core.retry import retry_delay
 from turnwire.actors.engine_ports import Publish
+from turnwire.actors.persist import persist
 from turnwire.actors.ports import make_event_id
 from turnwire.actors.turn import Turn
 from turnwire.messages.entries import START, EntryId
@@ -97,7 +98,7 @@ class TurnWork:
 
     async def _work(self, claim: Claim) -> None:
         turn = claim.turn
-        epoch = await persist(partial(self._log.claim, turn.turn_id))
+        epoch = await _persist(partial(self._log.claim, turn.turn_id))
         self._counts.claimed += 1
         self._counts.recovered += epoch > 1
         age = max(0.0, time.time() - claim.announced_ms / 1000)
@@ -114,16 +115,16 @@ class TurnWork:
                 after, resume = START, self._end_at_once(turn, shown, CRASHED)
             await self._run_turn(claim, resume, epoch, age, after)
         else:
-            await persist(partial(self._log.expire, turn.turn_id))
-        await persist(partial(self._log.expire_events, turn.run_id))
-        await persist(partial(self._queue.finish, turn, claim.ids))
+            await _persist(partial(self._log.expire, turn.turn_id))
+        await _persist(partial(self._log.expire_events, turn.run_id))
+        await _persist(partial(self._queue.finish, turn, claim.ids))
 
     # Before it is live
 
     async def _read_shown(self, turn_id: str) -> TurnSnapshot:
         fold, after = SnapshotFold(), START
         while True:
-            page = await persist(partial(self._log.read, turn_id, after=after, limit=PAGE))
+            page = await _persist(partial(self._log.read, turn_id, after=after, limit=PAGE))
             for entry in page:
                 try:
                     fold.push(decode_output(entry.message.payload))
@@ -138,7 +139,7 @@ class TurnWork:
         recovery = Recovery(turn.turn_id, turn.thread_id, self._options, shown)
         after = START
         while True:
-            page = await persist(partial(self._log.read_events, turn.run_id, after=after, limit=PAGE))
+            page = await _persist(partial(self._log.read_events, turn.run_id, after=after, limit=PAGE))
             for entry in page:
                 try:
                     recovery.push(entry.event)
@@ -232,7 +233,7 @@ class TurnWork:
         run_id = claim.turn.run_id
 
         async def publish(events: Sequence[StreamEvent | bytes]) -> None:
-            await persist(partial(self._log.append_events, run_id, events))
+            await _persist(partial(self._log.append_events, run_id, events))
 
         try:
             await engine(claim.turn, publish)
@@ -249,14 +250,10 @@ async def _end(turn: Turn, code: str, message: str) -> None:
         await turn.fail(code, message)
 
 
-async def persist(operation: Callable[[], Awaitable[_T]]) -> _T:
-    """Do something with a log or the queue, again and again until it could be reached."""
-    failed = 0
-    while True:
-        try:
-            return await operation()
-        except LogUnavailableError as exc:
-            if failed == 0:
-                log.warning("Redis is away; trying again", error=str(exc))
-            await trio.sleep(retry_delay(failed, base=0.05, longest=1.0))
-            failed += 1
+async def _persist(operation: Callable[[], Awaitable[_T]]) -> _T:
+    """Do something with a log or the queue, however long it takes until that can be reached."""
+    return await persist(operation, on_outage=_say_outage)
+
+
+def _say_outage(exc: LogUnavailableError) -> None:
+    log.warning("Redis is away; trying again", error=str(exc))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from turnwire.actors.core.retry import RetryPolicy, retry_delay
+from turnwire.actors.core.retry import Patience, RetryPolicy, retry_delay
 
 
 def test_waits_double_up_to_the_longest() -> None:
@@ -47,3 +47,10 @@ def test_there_is_no_jitter_unless_asked_for() -> None:
 def test_jitter_takes_a_share_off(chance: float, delay: float) -> None:
     """Never more than the share, never anything on top."""
     assert RetryPolicy(jitter=0.5).delay_after(1, chance=lambda: chance) == delay
+
+
+def test_patience_waits_ever_longer_until_it_is_over() -> None:
+    """Waits double up to the longest; one that would end after the last moment is not begun."""
+    patience = Patience(1.0, now=10.0, base=0.25, longest=0.5)
+    assert [patience.delay(now=now) for now in (10.0, 10.25, 10.5, 10.75)] == [0.25, 0.5, 0.5, None]
+    assert patience.failed == 4
