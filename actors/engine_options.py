@@ -8,9 +8,9 @@ import attrs
 
 from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
 from turnwire.actors.core.loop import MAX_ITERATIONS, LoopStrategy, max_iterations
-from turnwire.actors.core.run_voice import epoch_milliseconds
 from turnwire.actors.core.tool_results import MAX_RESULT_CHARS
 from turnwire.messages.events import Json
+from turnwire.messages.providers.adapter import epoch_milliseconds
 from turnwire.messages.runs import RunInput
 
 CallbacksOf: TypeAlias = Callable[[RunInput], ConversationCallbacks]

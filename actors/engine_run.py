@@ -14,7 +14,7 @@ from functools import partial
 
 import trio
 
-from turnwire.actors.beside import run_beside
+from turnwire.actors.companion import run_with_companion
 from turnwire.actors.conversation import Conversation
 from turnwire.actors.core.run_calls import ToolRun
 from turnwire.actors.core.run_errors import CONFLICT, INTERNAL_ERROR, NOT_LOADED, NOT_SAVED, TIMEOUT, unsendable
@@ -79,7 +79,7 @@ class EngineRun:
     async def run(self) -> RunOutcome:
         """Run to the end. Raises what `publish` raises, and nothing else of its own."""
         try:
-            await run_beside(self._turn.keep, self._run, name=f"claim of run {self.input.run_id}")
+            await run_with_companion(self._turn.keep, self._run, name=f"claim of run {self.input.run_id}")
         finally:
             with trio.move_on_after(self._options.grace, shield=True):
                 if not self._is_settled:  # cancelled, or nobody to tell: what there is of the conversation is kept

@@ -11,14 +11,14 @@ each other and nobody else.
 import inspect
 import logging
 import math
-from collections.abc import Iterator
 from typing import Any, Final, cast
 
 import trio
 
-from turnwire.actors.core.misfits import MisfitError
+from turnwire.actors.core.misfits import MisfitError, say_misfit
 from turnwire.actors.core.tool_results import MAX_RESULT_CHARS, ToolResult, failed, result_text
 from turnwire.actors.core.toolset import Tool, ToolSet, tool
+from turnwire.actors.groups import leaves
 
 __all__ = ["MAX_RESULT_CHARS", "Tool", "ToolResult", "ToolSet", "failed", "run_tool", "tool"]
 
@@ -35,7 +35,7 @@ async def run_tool(called: Tool, arguments: str, *, limit: int = MAX_RESULT_CHAR
         given = called.read(arguments)
     except MisfitError as misfit:
         await trio.lowlevel.checkpoint()
-        return failed(f"the arguments of {called.name} do not fit: {misfit}", limit=limit)
+        return failed(say_misfit(called.name, misfit), limit=limit)
     if called.function is None or called.runs_at == "client":
         await trio.lowlevel.checkpoint()
         return failed(f"{called.name} runs at the client, not here")
@@ -77,7 +77,7 @@ def _limiter() -> trio.CapacityLimiter:
 
 def _raised(called: Tool, failures: BaseExceptionGroup[Exception], limit: int) -> ToolResult:
     _log.warning("tool %s raised", called.name, exc_info=failures)
-    return failed(f"{called.name} failed: {'; '.join(map(_say, _leaves(failures)))}", limit=limit)
+    return failed(f"{called.name} failed: {'; '.join(map(_say, leaves(failures)))}", limit=limit)
 
 
 def _say(failure: BaseException) -> str:
@@ -87,14 +87,6 @@ def _say(failure: BaseException) -> str:
         words = ""
     name = type(failure).__name__
     return f"{name}: {words}" if words else name
-
-
-def _leaves(failure: BaseException) -> Iterator[BaseException]:
-    if isinstance(failure, BaseExceptionGroup):
-        for inner in cast("BaseExceptionGroup[BaseException]", failure).exceptions:
-            yield from _leaves(inner)
-    else:
-        yield failure
 
 
 def _timed_out(called: Tool) -> ToolResult:

@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from turnwire.actors.core.misfits import MisfitError
+from turnwire.actors.core.misfits import MisfitError, say_misfit
 from turnwire.actors.core.toolset import Tool, ToolSet, read_object
 from turnwire.messages.events import Json
 
@@ -37,7 +37,7 @@ def judge_call(tools: ToolSet, name: str, arguments: str) -> Verdict:
             return Verdict(kind="run", input=given)
         tool.read(arguments)
     except MisfitError as misfit:
-        return Verdict(kind="refuse", why=f"the arguments of {name} do not fit: {misfit}")
+        return Verdict(kind="refuse", why=say_misfit(name, misfit))
     return Verdict(kind="approval", input=given)
 
 

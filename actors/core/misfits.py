@@ -30,6 +30,11 @@ class MisfitError(TurnwireError):
         super().__init__("; ".join(f"${path}: {problem}" for path, problem in problems))
 
 
+def say_misfit(tool: str, misfit: MisfitError) -> str:
+    """Say to the model that a call of this tool cannot be taken, and why."""
+    return f"the arguments of {tool} do not fit: {misfit}"
+
+
 def describe(kind: Kind) -> str:
     """Say what a kind of JSON is, as an error does."""
     match kind:

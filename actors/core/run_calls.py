@@ -19,11 +19,9 @@ from turnwire.messages.agui_custom import ApprovalRequested, ToolInputAvailable,
 from turnwire.messages.agui_more import AnyAguiEvent
 from turnwire.messages.events import FinalFunctionCall, Json
 from turnwire.messages.model_messages.answers import DENIED
+from turnwire.messages.providers.endings import CUT_SHORT
 from turnwire.messages.runs import PendingCall, RunInput, ToolAnswer
 from turnwire.messages.ui import Approval
-
-CUT_SHORT = frozenset({"length", "content_filter", "refusal"})
-"""Replies that ended so may have meant more than they said: their calls are not run."""
 
 
 @attrs.frozen(kw_only=True)

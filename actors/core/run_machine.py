@@ -22,14 +22,16 @@ import attrs
 
 from turnwire.actors.core.loop import LoopState, LoopStrategy
 from turnwire.actors.core.reply import Reply
-from turnwire.actors.core.run_calls import CUT_SHORT, RunCalls, ToolRun
+from turnwire.actors.core.run_calls import RunCalls, ToolRun
 from turnwire.actors.core.run_ids import RunIds
-from turnwire.actors.core.run_voice import RunVoice, epoch_milliseconds
+from turnwire.actors.core.run_voice import RunVoice
 from turnwire.actors.core.toolset import ToolSet
 from turnwire.messages.agui import RunError, RunErrorInfo, RunFinished
 from turnwire.messages.agui_more import AnyAguiEvent
 from turnwire.messages.events import ErrorInfo, Heartbeat, ResponseDone, ResponseError, StreamEvent, Usage
+from turnwire.messages.providers.adapter import epoch_milliseconds
 from turnwire.messages.providers.continuation import Continuation
+from turnwire.messages.providers.endings import CUT_SHORT
 from turnwire.messages.runs import PendingCall, RunInput, RunOutcome, RunStatus
 from turnwire.messages.ui import CalledTool
 

@@ -3,8 +3,7 @@
 Everything goes into `outbox`, in order, the model's events too; the shell tells the head and then takes it out.
 """
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from turnwire.actors.core.run_ids import RunIds
 from turnwire.messages.events import (
@@ -18,13 +17,9 @@ from turnwire.messages.events import (
     StreamEvent,
     TraceContext,
 )
+from turnwire.messages.providers.adapter import epoch_milliseconds
 from turnwire.messages.providers.continuation import new_trace_context
 from turnwire.messages.runs import RunInput
-
-
-def epoch_milliseconds() -> int:
-    """What the time of day is, for events."""
-    return time.time_ns() // 1_000_000
 
 
 class RunVoice:
@@ -39,10 +34,6 @@ class RunVoice:
         self._run = run
         self._ids = ids
         self._events = 0
-
-    def pop_told(self, told: Sequence[StreamEvent]) -> None:
-        """Take out what has been told: the head of the outbox."""
-        del self.outbox[: len(told)]
 
     def tell(self, payload: Payload) -> StreamEvent:
         """Say something."""

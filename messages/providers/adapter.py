@@ -45,7 +45,8 @@ DONE_MARKER = "[DONE]"
 """The data of the SSE event that ends a chat stream (C15)."""
 
 
-def _epoch_milliseconds() -> int:
+def epoch_milliseconds() -> int:
+    """Give the time of day, as events are stamped with it."""
     return time.time_ns() // 1_000_000
 
 
@@ -67,7 +68,7 @@ class Adapter(ABC):
         prompt: str | None = None,
         after: Continuation | None = None,
         show_server_tools: bool = False,
-        now: Callable[[], float] = _epoch_milliseconds,
+        now: Callable[[], float] = epoch_milliseconds,
         new_event_id: Callable[[], str] | None = None,
         trace_context: TraceContext | None = None,
     ) -> None:

@@ -15,7 +15,7 @@ from turnwire.messages.providers.adapter import Adapter
 from turnwire.messages.providers.anthropic_blocks import Block, call_extra, kind_of, stop_block
 from turnwire.messages.providers.endings import (
     ANTHROPIC_STOP_REASONS,
-    CUT_SHORT,
+    MAY_HALVE_CALLS,
     STARTED_OVER,
     FinishReason,
     read_error,
@@ -249,7 +249,7 @@ class AnthropicMessages(Adapter):
         self._transcript.done(item)
 
     def _close_all(self) -> None:
-        cut = self._finish_reason in CUT_SHORT
+        cut = self._finish_reason in MAY_HALVE_CALLS
         for block in self._all_blocks:
             item = block.item
             if block.kind == "call" and item is not None and not item.closed:

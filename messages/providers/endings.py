@@ -46,7 +46,9 @@ RESPONSES_INCOMPLETE_REASONS: Mapping[str, FinishReason] = {
     "max_tokens": "length",
     "content_filter": "content_filter",
 }
-CUT_SHORT: frozenset[FinishReason] = frozenset({"length", "content_filter", "refusal", "other"})
+CUT_SHORT: frozenset[FinishReason] = frozenset({"length", "content_filter", "refusal"})
+"""Replies that ended so may have meant more than they said: their calls are not run."""
+MAY_HALVE_CALLS = CUT_SHORT | {"other"}
 """Endings after which the last call may be half a call."""
 
 _RETRYABLE = frozenset(

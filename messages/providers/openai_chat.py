@@ -17,7 +17,7 @@ from turnwire.messages.providers.chat_deltas import (
     reasoning_text,
     replayable_details,
 )
-from turnwire.messages.providers.endings import CHAT_FINISH_REASONS, CUT_SHORT, FinishReason, read_error
+from turnwire.messages.providers.endings import CHAT_FINISH_REASONS, MAY_HALVE_CALLS, FinishReason, read_error
 from turnwire.messages.providers.item import Item
 from turnwire.messages.providers.json_shapes import (
     JsonObject,
@@ -216,7 +216,7 @@ class OpenAIChat(Adapter):
                 self._transcript.done(message)
             else:
                 self._transcript.drop(message)
-        cut = CHAT_FINISH_REASONS.get(self._raw_finish, "other") in CUT_SHORT
+        cut = CHAT_FINISH_REASONS.get(self._raw_finish, "other") in MAY_HALVE_CALLS
         for item in self._calls_in_order:
             if item.started:
                 self._transcript.close_call(item, cut=cut and not item.closed)

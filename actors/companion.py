@@ -8,7 +8,9 @@ import trio
 _T = TypeVar("_T")
 
 
-async def run_beside(companion: Callable[[], Awaitable[object]], work: Callable[[], Awaitable[_T]], *, name: str) -> _T:
+async def run_with_companion(
+    companion: Callable[[], Awaitable[object]], work: Callable[[], Awaitable[_T]], *, name: str
+) -> _T:
     """Do some work to its end beside a companion of this name, which is cancelled then.
 
     What the work raises comes out as it was, in no group. A companion raises nothing.
