@@ -10,10 +10,10 @@ import trio
 from turnwire.actors.change_feed import ChangeFeed
 from turnwire.actors.conversation_actor import ConversationActor
 from turnwire.actors.core.message_list import Messages
-from turnwire.messages.agui import Custom, UnknownAguiEvent
-from turnwire.messages.agui_codec import TAGS, decode_agui
-from turnwire.messages.agui_custom import read_custom
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.codec import TAGS, decode_agui
+from turnwire.messages.agui.custom import read_custom
+from turnwire.messages.agui.events import Custom, UnknownAguiEvent
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.errors import ClosedError, InvalidEventError
 from turnwire.messages.events import Json
 from turnwire.messages.ui import ProcessorResult, SavedConversation, UIMessage

@@ -18,7 +18,7 @@ from turnwire.actors.change_feed import ChangeFeed
 from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
 from turnwire.actors.parking import ParkingSpace
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.errors import ProtocolError, TurnwireError
 from turnwire.messages.ui import SavedConversation
 from turnwire.messages.ui_changes import MessagesReplaced, StateChanged

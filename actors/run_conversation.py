@@ -12,7 +12,7 @@ from turnwire.actors.conversation_actor import ConversationActor
 from turnwire.actors.core.conversation_options import ConversationCallbacks
 from turnwire.actors.core.run_start import AnsweredCall
 from turnwire.actors.engine_options import EngineOptions
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.errors import ApprovalAnsweredError, UnknownCallError
 from turnwire.messages.own_ids import with_own_ids
 from turnwire.messages.runs import ApprovalAnswer, RunInput

@@ -1,8 +1,8 @@
 """The nouns: StreamEvents in, outputs out, how they stand on the wire, and what many of them come to."""
 
-from turnwire.messages.agui_codec import decode_agui, encode_agui
-from turnwire.messages.agui_messages import MediaSource
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.codec import decode_agui, encode_agui
+from turnwire.messages.agui.messages import MediaSource
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.entries import START, Entry, EntryId, RawEntry
 from turnwire.messages.errors import (
     ApprovalAnsweredError,

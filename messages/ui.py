@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import attrs
 from msgspec import UNSET, UnsetType
 
-from turnwire.messages.agui_messages import MediaKind, MediaSource
+from turnwire.messages.agui.messages import MediaKind, MediaSource
 from turnwire.messages.events import Id, Json, Usage
 
 Role: TypeAlias = Literal["user", "assistant", "system", "developer"]

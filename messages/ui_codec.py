@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from turnwire.messages.agui_messages_codec import MEDIA_SOURCE
-from turnwire.messages.agui_usage import structure_usage, unstructure_usage
+from turnwire.messages.agui.messages_codec import MEDIA_SOURCE
+from turnwire.messages.agui.usage import structure_usage, unstructure_usage
 from turnwire.messages.json_text import MAX_DEPTH
 from turnwire.messages.shapes import Nested, Shape, each, tagged
 from turnwire.messages.ui import (

@@ -12,7 +12,7 @@ from turnwire.actors.core.call_facts import further
 from turnwire.actors.core.counts import Counts, count
 from turnwire.actors.core.message_list import MessageList
 from turnwire.actors.core.tool_desk import ToolDesk
-from turnwire.messages.agui_custom import ApprovalRequested
+from turnwire.messages.agui.custom import ApprovalRequested
 from turnwire.messages.errors import ApprovalAnsweredError, UnknownCallError
 from turnwire.messages.ui import ToolCallPart, UIMessage
 

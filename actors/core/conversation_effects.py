@@ -15,10 +15,11 @@ from turnwire.actors.core.call_facts import carry_over
 from turnwire.actors.core.conversation_scope import ConversationScope
 from turnwire.actors.core.counts import count
 from turnwire.actors.core.settled_message import AnyMessage
-from turnwire.messages import agui, agui_more
-from turnwire.messages.agui_custom import ApprovalRequested, ToolInputAvailable, read_custom
-from turnwire.messages.agui_messages_codec import content_text
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui import events as agui
+from turnwire.messages.agui import more_events
+from turnwire.messages.agui.custom import ApprovalRequested, ToolInputAvailable, read_custom
+from turnwire.messages.agui.messages_codec import content_text
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.dialects.agui_sealed import STEP_DATA, kept_value, sealed_data, step_seal
 from turnwire.messages.dialects.agui_to_ui import ui_messages_of
 from turnwire.messages.errors import RunFailedError
@@ -87,7 +88,7 @@ def _on_call_end(scope: ConversationScope, event: agui.ToolCallEnd) -> None:
         scope.desk.keep(event.tool_call_id, data)
 
 
-def _on_call_result(scope: ConversationScope, event: agui_more.ToolCallResult) -> None:
+def _on_call_result(scope: ConversationScope, event: more_events.ToolCallResult) -> None:
     if event.tool_call_id not in scope.messages.holders:
         scope.desk.miss("result_for_unknown_call", event.tool_call_id)
     else:
@@ -109,15 +110,15 @@ def _on_step(scope: ConversationScope, event: agui.StepFinished) -> None:
         scope.thinking.seal(event.step_id, STEP_DATA, data, message)
 
 
-def _on_thought_start(scope: ConversationScope, event: agui_more.ReasoningMessageStart) -> None:
+def _on_thought_start(scope: ConversationScope, event: more_events.ReasoningMessageStart) -> None:
     scope.thinking.announce(event.message_id)
 
 
-def _on_thought(scope: ConversationScope, event: agui_more.ReasoningMessageContent) -> None:
+def _on_thought(scope: ConversationScope, event: more_events.ReasoningMessageContent) -> None:
     scope.thinking.add(event.message_id, event.delta, scope.messages.open or scope.begin_message(event))
 
 
-def _on_encrypted(scope: ConversationScope, event: agui_more.ReasoningEncryptedValue) -> None:
+def _on_encrypted(scope: ConversationScope, event: more_events.ReasoningEncryptedValue) -> None:
     name, message = event.entity_id, scope.messages.open
     if event.subtype == "tool-call":
         if scope.desk.keep(name, kept_value(event.encrypted_value)):
@@ -168,7 +169,7 @@ def _on_run_error(scope: ConversationScope, event: agui.RunError) -> None:
     scope.notices.add(scope.notices.callbacks.on_error, RunFailedError(event.error.message, event.error.code))
 
 
-def _on_messages(scope: ConversationScope, event: agui_more.MessagesSnapshot) -> None:
+def _on_messages(scope: ConversationScope, event: more_events.MessagesSnapshot) -> None:
     known = scope.messages.holders
     scope.text.flush()
     scope.messages.replace(
@@ -189,11 +190,11 @@ def _carried(message: UIMessage, known: Mapping[str, AnyMessage]) -> UIMessage:
     return attrs.evolve(message, parts=tuple(parts))
 
 
-def _on_state(scope: ConversationScope, event: agui_more.StateSnapshot) -> None:
+def _on_state(scope: ConversationScope, event: more_events.StateSnapshot) -> None:
     scope.set_state(event.snapshot)
 
 
-def _on_state_delta(scope: ConversationScope, event: agui_more.StateDelta) -> None:
+def _on_state_delta(scope: ConversationScope, event: more_events.StateDelta) -> None:
     try:
         scope.set_state(apply_patch(scope.state, event.delta))
     except ValueError as exc:
@@ -216,34 +217,34 @@ _EFFECTS: Mapping[type, Callable[[ConversationScope, Any], None]] = {
     agui.ToolCallArgs: _on_call_args,
     agui.ToolCallStart: _on_call_start,
     agui.ToolCallEnd: _on_call_end,
-    agui_more.ToolCallResult: _on_call_result,
+    more_events.ToolCallResult: _on_call_result,
     agui.StepFinished: _on_step,
-    agui_more.ReasoningMessageStart: _on_thought_start,
-    agui_more.ReasoningMessageContent: _on_thought,
-    agui_more.ReasoningEncryptedValue: _on_encrypted,
-    agui_more.TextMessageChunk: _on_chunk,
-    agui_more.ToolCallChunk: _on_chunk,
-    agui_more.ReasoningMessageChunk: _on_chunk,
+    more_events.ReasoningMessageStart: _on_thought_start,
+    more_events.ReasoningMessageContent: _on_thought,
+    more_events.ReasoningEncryptedValue: _on_encrypted,
+    more_events.TextMessageChunk: _on_chunk,
+    more_events.ToolCallChunk: _on_chunk,
+    more_events.ReasoningMessageChunk: _on_chunk,
     agui.Custom: _on_custom,
     agui.RunFinished: _on_run_finished,
     agui.RunError: _on_run_error,
-    agui_more.MessagesSnapshot: _on_messages,
-    agui_more.StateSnapshot: _on_state,
-    agui_more.StateDelta: _on_state_delta,
+    more_events.MessagesSnapshot: _on_messages,
+    more_events.StateSnapshot: _on_state,
+    more_events.StateDelta: _on_state_delta,
     agui.UnknownAguiEvent: _on_unknown,
     **dict.fromkeys(
         (
             agui.RunStarted,
             agui.StepStarted,
-            agui_more.ReasoningStart,
-            agui_more.ReasoningMessageEnd,
-            agui_more.ReasoningEnd,
-            agui_more.ActivitySnapshot,
-            agui_more.ActivityDelta,
-            agui_more.RawAguiEvent,
-            agui_more.SubagentStarted,
-            agui_more.SubagentFinished,
-            agui_more.SubagentError,
+            more_events.ReasoningStart,
+            more_events.ReasoningMessageEnd,
+            more_events.ReasoningEnd,
+            more_events.ActivitySnapshot,
+            more_events.ActivityDelta,
+            more_events.RawAguiEvent,
+            more_events.SubagentStarted,
+            more_events.SubagentFinished,
+            more_events.SubagentError,
         ),
         _on_nothing,
     ),

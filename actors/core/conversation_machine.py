@@ -14,7 +14,7 @@ from turnwire.actors.core.conversation_options import ConversationCallbacks, Con
 from turnwire.actors.core.conversation_scope import ConversationScope
 from turnwire.actors.core.counts import Counts
 from turnwire.actors.core.message_list import Messages
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.errors import UnknownCallError
 from turnwire.messages.events import Json
 from turnwire.messages.json_text import dump_json, refuse_nan

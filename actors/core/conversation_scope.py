@@ -11,7 +11,7 @@ from turnwire.actors.core.settled_message import is_blank
 from turnwire.actors.core.text_flow import TextFlow
 from turnwire.actors.core.thinking_flow import ThinkingFlow
 from turnwire.actors.core.tool_desk import ToolDesk
-from turnwire.messages.agui import AguiEvent, TextMessageContent
+from turnwire.messages.agui.events import AguiEvent, TextMessageContent
 from turnwire.messages.dialects.agui_chunks import AguiChunks
 from turnwire.messages.events import Json, Usage
 from turnwire.messages.json_text import mend_surrogates, parse_json_or_text

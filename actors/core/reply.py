@@ -13,7 +13,7 @@ import attrs
 
 from turnwire.actors.core.run_ids import RunIds
 from turnwire.actors.core.run_voice import RunVoice
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.dialects.events_to_agui import EventsToAgui
 from turnwire.messages.events import (
     ErrorInfo,

@@ -14,9 +14,9 @@ from turnwire.actors.core.call_verdicts import judge_call, say_unknown, server_t
 from turnwire.actors.core.run_start import AnsweredCall, text_of
 from turnwire.actors.core.run_voice import RunVoice
 from turnwire.actors.core.toolset import ToolSet
-from turnwire.messages.agui import ToolCallEnd
-from turnwire.messages.agui_custom import ApprovalRequested, ToolInputAvailable, tell_custom
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.custom import ApprovalRequested, ToolInputAvailable, tell_custom
+from turnwire.messages.agui.events import ToolCallEnd
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.events import FinalFunctionCall, Json
 from turnwire.messages.model_messages.answers import DENIED
 from turnwire.messages.providers.endings import CUT_SHORT

@@ -26,8 +26,8 @@ from turnwire.actors.core.run_calls import RunCalls, ToolRun
 from turnwire.actors.core.run_ids import RunIds
 from turnwire.actors.core.run_voice import RunVoice
 from turnwire.actors.core.toolset import ToolSet
-from turnwire.messages.agui import RunError, RunErrorInfo, RunFinished
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.events import RunError, RunErrorInfo, RunFinished
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.events import ErrorInfo, Heartbeat, ResponseDone, ResponseError, StreamEvent, Usage
 from turnwire.messages.providers.adapter import epoch_milliseconds
 from turnwire.messages.providers.continuation import Continuation

@@ -24,7 +24,7 @@ from turnwire.actors.core.open_message import OpenMessage
 from turnwire.actors.core.open_parts import OpenCall
 from turnwire.actors.core.settled_message import AnyMessage
 from turnwire.actors.core.text_flow import TextFlow
-from turnwire.messages.agui import ToolCallStart
+from turnwire.messages.agui.events import ToolCallStart
 from turnwire.messages.json_text import dump_json, mend_surrogates, parse_json
 from turnwire.messages.ui import CalledTool, ProviderData, ToolCallState, ToolResultPart, ToolResultState
 

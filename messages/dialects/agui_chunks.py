@@ -6,7 +6,7 @@ comes, or any event that says what happens next in the run.
 
 from typing import TypeAlias
 
-from turnwire.messages.agui import (
+from turnwire.messages.agui.events import (
     TextMessageContent,
     TextMessageEnd,
     TextMessageStart,
@@ -14,7 +14,7 @@ from turnwire.messages.agui import (
     ToolCallEnd,
     ToolCallStart,
 )
-from turnwire.messages.agui_more import (
+from turnwire.messages.agui.more_events import (
     ActivityDelta,
     ActivitySnapshot,
     AnyAguiEvent,

@@ -6,7 +6,7 @@ own that says which one it supersedes. A reader that knows the notes shows the s
 both, and still has the final text.
 """
 
-from turnwire.messages.agui import TextRole
+from turnwire.messages.agui.events import TextRole
 from turnwire.messages.dialects.agui_voice import AguiVoice
 from turnwire.messages.dialects.agui_words import CALL_ID, ITEM_ID, ORIGIN, SUPERSEDED_BY, SUPERSEDES, Notes
 from turnwire.messages.dialects.growing_text import GrowingText

@@ -6,7 +6,7 @@ AG-UI has no field for it, so our events have it among their metadata, under the
 
 from typing import Any, Final
 
-from turnwire.messages.agui import AguiEvent
+from turnwire.messages.agui.events import AguiEvent
 from turnwire.messages.dialects import agui_words as words
 from turnwire.messages.events import Json
 from turnwire.messages.json_text import parse_json_or_none
@@ -22,7 +22,7 @@ ENCRYPTED: Final = "encryptedValue"
 def sealed_data(event: AguiEvent) -> ProviderData | None:
     """Give what a part has to keep of this event for the provider; None if that is nothing.
 
-    >>> from turnwire.messages.agui import TextMessageEnd
+    >>> from turnwire.messages.agui.events import TextMessageEnd
     >>> sealed_data(TextMessageEnd(message_id="m", metadata={words.PROVIDER_DATA: {"format": "f"}}))
     {'format': 'f'}
     """

@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 
 import attrs
 
-from turnwire.messages.agui import (
+from turnwire.messages.agui.codec import structure_agui
+from turnwire.messages.agui.events import (
     Custom,
     RunError,
     RunFinished,
@@ -28,8 +29,7 @@ from turnwire.messages.agui import (
     ToolCallEnd,
     ToolCallStart,
 )
-from turnwire.messages.agui_codec import structure_agui
-from turnwire.messages.agui_more import (
+from turnwire.messages.agui.more_events import (
     AnyAguiEvent,
     ReasoningEncryptedValue,
     ReasoningEnd,

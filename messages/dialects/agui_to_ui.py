@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from turnwire.messages.agui_messages import (
+from turnwire.messages.agui.messages import (
     ActivityMessage,
     AguiMessage,
     AguiToolCall,
@@ -19,7 +19,7 @@ from turnwire.messages.agui_messages import (
     SpokenMessage,
     ToolMessage,
 )
-from turnwire.messages.agui_messages_codec import content_text
+from turnwire.messages.agui.messages_codec import content_text
 from turnwire.messages.dialects.agui_sealed import kept_value, step_seal
 from turnwire.messages.json_text import parse_json, parse_json_or_text
 from turnwire.messages.ui import (

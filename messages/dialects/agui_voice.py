@@ -11,7 +11,8 @@ that nobody ran is no result of a tool.
 
 from typing import Literal
 
-from turnwire.messages.agui import (
+from turnwire.messages.agui.codec import Dialect
+from turnwire.messages.agui.events import (
     StepFinished,
     StepStarted,
     TextMessageContent,
@@ -22,8 +23,7 @@ from turnwire.messages.agui import (
     ToolCallEnd,
     ToolCallStart,
 )
-from turnwire.messages.agui_codec import Dialect
-from turnwire.messages.agui_more import (
+from turnwire.messages.agui.more_events import (
     AnyAguiEvent,
     ReasoningEncryptedValue,
     ReasoningEnd,

@@ -8,7 +8,7 @@ because a key is replaced whole. A client that does not know them loses nothing 
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
-from turnwire.messages.agui import AguiFinishReason
+from turnwire.messages.agui.events import AguiFinishReason
 from turnwire.messages.events import ErrorInfo, Json
 from turnwire.messages.providers.endings import FINISH_REASONS, FinishReason
 from turnwire.messages.providers.json_shapes import JsonObject, is_object, text_at

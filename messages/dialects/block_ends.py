@@ -6,7 +6,7 @@ item: its successor's text is its final text, and is told once that is whole.
 
 from collections import Counter
 
-from turnwire.messages.agui_more import ReasoningEncryptedValue
+from turnwire.messages.agui.more_events import ReasoningEncryptedValue
 from turnwire.messages.dialects import agui_words as words
 from turnwire.messages.dialects.agui_sealed import ENCRYPTED, kept_value
 from turnwire.messages.events import Json

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Callable
 
-from turnwire.messages.agui import ToolCallEnd, ToolCallStart
-from turnwire.messages.agui_messages_codec import content_text
-from turnwire.messages.agui_more import ToolCallResult
+from turnwire.messages.agui.events import ToolCallEnd, ToolCallStart
+from turnwire.messages.agui.messages_codec import content_text
+from turnwire.messages.agui.more_events import ToolCallResult
 from turnwire.messages.dialects import agui_words as words
 from turnwire.messages.dialects.block_ends import BlockEnds, claim_data
 from turnwire.messages.events import Json

@@ -7,7 +7,7 @@ answered in their order.
 
 from collections import Counter, deque
 
-from turnwire.messages.agui import TextRole
+from turnwire.messages.agui.events import TextRole
 from turnwire.messages.dialects import agui_words as words
 from turnwire.messages.dialects.agui_items import CallItem, SpokenItem
 from turnwire.messages.dialects.agui_voice import AguiVoice

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 
 import attrs
 
-from turnwire.messages.agui import Custom, RunError, RunErrorInfo, RunFinished, RunStarted
-from turnwire.messages.agui_codec import Dialect
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.codec import Dialect
+from turnwire.messages.agui.events import Custom, RunError, RunErrorInfo, RunFinished, RunStarted
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.dialects import agui_words as words
 from turnwire.messages.dialects.agui_voice import AguiVoice
 from turnwire.messages.dialects.event_items import EventItems

@@ -14,10 +14,10 @@ What a push costs is a comparison with the text of the state before, plus the ne
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from turnwire.messages.agui import RunError, RunErrorInfo, RunFinished, RunStarted
-from turnwire.messages.agui_codec import Dialect
-from turnwire.messages.agui_messages import AguiMessage
-from turnwire.messages.agui_more import AnyAguiEvent, MessagesSnapshot
+from turnwire.messages.agui.codec import Dialect
+from turnwire.messages.agui.events import RunError, RunErrorInfo, RunFinished, RunStarted
+from turnwire.messages.agui.messages import AguiMessage
+from turnwire.messages.agui.more_events import AnyAguiEvent, MessagesSnapshot
 from turnwire.messages.dialects import agui_words as words
 from turnwire.messages.dialects.agui_items import CallItem, SpokenItem
 from turnwire.messages.dialects.agui_voice import AguiVoice

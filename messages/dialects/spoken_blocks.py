@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from turnwire.messages.agui import StepFinished, StepStarted, TextMessageEnd, TextMessageStart
-from turnwire.messages.agui_more import ReasoningMessageEnd, ReasoningMessageStart
+from turnwire.messages.agui.events import StepFinished, StepStarted, TextMessageEnd, TextMessageStart
+from turnwire.messages.agui.more_events import ReasoningMessageEnd, ReasoningMessageStart
 from turnwire.messages.dialects import agui_words as words
 from turnwire.messages.dialects.block_ends import BlockEnds
 from turnwire.messages.providers.item import Item

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from turnwire.messages.agui import TextRole
-from turnwire.messages.agui_messages import (
+from turnwire.messages.agui.events import TextRole
+from turnwire.messages.agui.messages import (
     AguiMessage,
     AguiToolCall,
     AssistantMessage,

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, cast
 import attrs
 from msgspec import UNSET
 
-from turnwire.messages.agui_messages import MediaKind, MediaSource
+from turnwire.messages.agui.messages import MediaKind, MediaSource
 from turnwire.messages.errors import InvalidEventError
 from turnwire.messages.events import Id
 from turnwire.messages.json_text import dump_json

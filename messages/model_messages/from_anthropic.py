@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from turnwire.messages.agui_messages import MediaSource
+from turnwire.messages.agui.messages import MediaSource
 from turnwire.messages.errors import UnreadableRequestError
 from turnwire.messages.json_text import dump_json
 from turnwire.messages.model_messages.media import encoded_text

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from turnwire.messages.agui_messages import MediaSource
+from turnwire.messages.agui.messages import MediaSource
 from turnwire.messages.errors import UnreadableRequestError
 from turnwire.messages.model_messages.media import source_of_url
 from turnwire.messages.model_messages.model import ModelMessage, ModelPart, Thought

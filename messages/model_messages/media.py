@@ -5,7 +5,7 @@ import binascii
 import re
 from typing import Literal, TypeAlias
 
-from turnwire.messages.agui_messages import MediaSource
+from turnwire.messages.agui.messages import MediaSource
 from turnwire.messages.errors import UnsendableError
 from turnwire.messages.model_messages.model import ModelMessage
 from turnwire.messages.providers.json_shapes import is_object, text_at

@@ -20,7 +20,8 @@ let pass after the end of its call: so the provider's own tools report, and call
 from collections.abc import Iterable
 from typing import Literal
 
-from turnwire.messages.agui import (
+from turnwire.messages.agui.codec import TAGS
+from turnwire.messages.agui.events import (
     RunError,
     RunFinished,
     RunStarted,
@@ -34,8 +35,7 @@ from turnwire.messages.agui import (
     ToolCallStart,
     UnknownAguiEvent,
 )
-from turnwire.messages.agui_codec import TAGS
-from turnwire.messages.agui_more import (
+from turnwire.messages.agui.more_events import (
     AnyAguiEvent,
     ReasoningMessageContent,
     ReasoningMessageEnd,

@@ -13,8 +13,8 @@ import attrs
 
 from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
-from turnwire.messages.agui_codec import structure_agui
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.codec import structure_agui
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.ui import TextPart, UIMessage
 from turnwire.runtime.bench.conversation_streams import Kind, Stream, make_conversation
 from turnwire.runtime.bench.node_side import NodeCase, run_in_node

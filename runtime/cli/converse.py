@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, cast
 from turnwire.actors.core.chunking import parse_strategy
 from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.actors.core.conversation_options import ConversationOptions
-from turnwire.messages.agui_client import structure_line
+from turnwire.messages.agui.client_lines import structure_line
 from turnwire.messages.errors import TurnwireError
 from turnwire.messages.json_text import dump_json
 from turnwire.messages.providers.json_shapes import is_object

@@ -8,7 +8,7 @@ from typing import Any
 import trio
 
 from turnwire.actors.conversation import CHECKPOINT_EVERY, Conversation
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.errors import ClosedError
 from turnwire.runtime.hosting.block import Block
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 import attrs
 
 from turnwire.actors.tool import Tool
-from turnwire.messages.agui_messages import AguiMessage
-from turnwire.messages.agui_messages_codec import AGUI_MESSAGE
+from turnwire.messages.agui.messages import AguiMessage
+from turnwire.messages.agui.messages_codec import AGUI_MESSAGE
 from turnwire.messages.dialects.agui_to_ui import ui_messages_of
 from turnwire.messages.dialects.ui_message_input import read_chat_messages
 from turnwire.messages.errors import InvalidEventError

@@ -7,8 +7,8 @@ comes back at an entry gets a converter that has taken in everything up to it, s
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias, cast, get_args
 
-from turnwire.messages.agui_codec import encode_agui
-from turnwire.messages.agui_custom import ApprovalRequested, tell_custom
+from turnwire.messages.agui.codec import encode_agui
+from turnwire.messages.agui.custom import ApprovalRequested, tell_custom
 from turnwire.messages.dialects import OutputsToAgui
 from turnwire.messages.dialects.ui_message import OutputsToUiMessage
 from turnwire.messages.dialects.upsert import OutputsToUpsert

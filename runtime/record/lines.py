@@ -4,7 +4,7 @@ from typing import Protocol
 
 from turnwire.actors.conversation import Conversation
 from turnwire.actors.core.conversation_machine import ConversationMachine
-from turnwire.messages.agui_client import (
+from turnwire.messages.agui.client_lines import (
     ClientApproval,
     ClientMessage,
     ClientStreamEnd,

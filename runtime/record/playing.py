@@ -9,7 +9,7 @@ from contextlib import aclosing
 
 import trio
 
-from turnwire.messages.agui_client import ConversationLine, structure_line
+from turnwire.messages.agui.client_lines import ConversationLine, structure_line
 from turnwire.messages.events import StreamEvent
 from turnwire.runtime.record.recording import OF_CONVERSATIONS, Event, Recorded
 

@@ -15,8 +15,7 @@ from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
 import attrs
 import trio
 
-from turnwire.messages.agui import AguiEvent
-from turnwire.messages.agui_client import (
+from turnwire.messages.agui.client_lines import (
     CLIENT_LINES,
     ClientApproval,
     ClientMessage,
@@ -26,7 +25,8 @@ from turnwire.messages.agui_client import (
     structure_line,
     unstructure_line,
 )
-from turnwire.messages.agui_codec import EVENT_TYPES
+from turnwire.messages.agui.codec import EVENT_TYPES
+from turnwire.messages.agui.events import AguiEvent
 from turnwire.messages.event_codec import structure_event, unstructure_event
 from turnwire.messages.events import StreamEvent
 from turnwire.messages.json_text import dump_json, parse_json

@@ -28,8 +28,8 @@ from tests.kit.conversations import (
 from turnwire.actors.change_feed import ChangeFeed
 from turnwire.actors.conversation_actor import ConversationActor
 from turnwire.messages import UIMessage, decode_saved, encode_agui, encode_saved
-from turnwire.messages.agui import Custom
-from turnwire.messages.agui_more import AnyAguiEvent, StateSnapshot
+from turnwire.messages.agui.events import Custom
+from turnwire.messages.agui.more_events import AnyAguiEvent, StateSnapshot
 from turnwire.messages.errors import (
     ApprovalAnsweredError,
     ClosedError,

@@ -10,8 +10,8 @@ from typing import Any
 import attrs
 import pytest
 
-from turnwire.messages.agui_codec import unstructure_agui
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.codec import unstructure_agui
+from turnwire.messages.agui.more_events import AnyAguiEvent
 
 NODE_FOLDER = Path(__file__).parents[1] / "node"
 CLIENT = NODE_FOLDER / "node_modules" / "@ag-ui" / "client"

@@ -9,7 +9,7 @@ import pytest
 from turnwire.actors.core.chunking import AnyOf, ChunkStrategy, EveryN, Immediate, Punctuation, WordBoundary
 from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
-from turnwire.messages.agui import (
+from turnwire.messages.agui.events import (
     Custom,
     RunError,
     RunErrorInfo,
@@ -23,7 +23,7 @@ from turnwire.messages.agui import (
     ToolCallEnd,
     ToolCallStart,
 )
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.ui import MediaPart, Part, TextPart, ThinkingPart, ToolCallPart, UIMessage
 
 RUN = RunStarted(run_id="r1")

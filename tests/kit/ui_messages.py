@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from turnwire.messages.agui_messages import MediaSource
+from turnwire.messages.agui.messages import MediaSource
 from turnwire.messages.json_text import dump_json, parse_json_or_text
 from turnwire.messages.model_messages import DENIED, NO_RESULT
 from turnwire.messages.ui import (

@@ -15,8 +15,10 @@ from pydantic import TypeAdapter
 
 from tests.kit.agui_events import ONE_OF_EACH
 from turnwire.actors.core import conversation_effects
-from turnwire.messages import agui, agui_more, decode_agui, encode_agui
-from turnwire.messages.agui_codec import EVENT_TYPES, structure_agui, unstructure_agui
+from turnwire.messages import decode_agui, encode_agui
+from turnwire.messages.agui import events as agui
+from turnwire.messages.agui import more_events
+from turnwire.messages.agui.codec import EVENT_TYPES, structure_agui, unstructure_agui
 from turnwire.messages.errors import InvalidEventError
 from turnwire.messages.events import Usage
 
@@ -185,7 +187,7 @@ def _outcome(decode: Callable[[Any], Any], wire: object) -> object:
 
 
 def test_nouns_are_frozen() -> None:
-    for cls in (*EVENT_TYPES.values(), agui_more.TextMessageChunk):
+    for cls in (*EVENT_TYPES.values(), more_events.TextMessageChunk):
         assert attrs.has(cls)
         assert hasattr(cls, "__slots__")
     with pytest.raises(attrs.exceptions.FrozenInstanceError):

@@ -13,7 +13,7 @@ from turnwire.messages import (
     encode_saved,
     encode_ui_message,
 )
-from turnwire.messages.agui_messages import MediaSource
+from turnwire.messages.agui.messages import MediaSource
 from turnwire.messages.errors import InvalidEventError
 from turnwire.messages.events import Usage
 from turnwire.messages.ui import (

@@ -10,7 +10,7 @@ from tests.kit.turns import RecordingSink
 from turnwire.actors.core.options import TurnOptions
 from turnwire.actors.engine_options import EngineOptions
 from turnwire.actors.tool import tool
-from turnwire.messages.agui import RunFinished, RunStarted
+from turnwire.messages.agui.events import RunFinished, RunStarted
 from turnwire.messages.dialects.outputs_to_agui import OutputsToAgui
 from turnwire.messages.errors import ApprovalAnsweredError, ClosedError, RetryExhaustedError
 from turnwire.messages.event_codec import decode_event

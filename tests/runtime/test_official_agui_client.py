@@ -15,7 +15,7 @@ from tests.kit.agui_client import Verdict, as_wire, ask_client, require_client
 from tests.kit.recorded_turns import STREAMS, run_turns
 from tests.kit.recordings import ALL, RECORDINGS
 from turnwire.messages import Message, Output, StreamEvent, Thinking, ToolCall, fold_events, fold_outputs
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.dialects.call_texts import arguments_of
 from turnwire.messages.dialects.events_to_agui import EventsToAgui
 from turnwire.messages.dialects.outputs_to_agui import outputs_to_agui

@@ -19,7 +19,7 @@ from tests.kit.conversations import (
     think,
     under_every_strategy,
 )
-from turnwire.messages.agui import Custom
+from turnwire.messages.agui.events import Custom
 from turnwire.messages.errors import ApprovalAnsweredError
 from turnwire.messages.events import Usage
 from turnwire.messages.ui import CalledTool, ProcessorResult

@@ -12,8 +12,8 @@ from tests.kit.conversations import Stage, args, asks, call, called, say, text, 
 from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
 from turnwire.actors.core.histories import TextHistory
-from turnwire.messages.agui_messages import AguiToolCall, AssistantMessage, ToolMessage
-from turnwire.messages.agui_more import AnyAguiEvent, MessagesSnapshot, StateDelta
+from turnwire.messages.agui.messages import AguiToolCall, AssistantMessage, ToolMessage
+from turnwire.messages.agui.more_events import AnyAguiEvent, MessagesSnapshot, StateDelta
 from turnwire.messages.ui import ThinkingPart, UIMessage
 
 

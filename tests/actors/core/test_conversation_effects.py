@@ -6,7 +6,7 @@ import pytest
 
 from tests.kit.agui_events import ONE_OF_EACH
 from tests.kit.conversations import Stage, briefs, call, say, think
-from turnwire.messages.agui_codec import structure_agui
+from turnwire.messages.agui.codec import structure_agui
 
 CALL = "call c awaiting-input '' UNSET -> UNSET"
 BEFORE = ["thinking 'So'", CALL, "text 'Well'"]

@@ -7,7 +7,7 @@ import pytest
 from tests.kit.recordings import Recording, adapt, each_recording
 from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.messages import fold_events
-from turnwire.messages.agui_codec import Dialect
+from turnwire.messages.agui.codec import Dialect
 from turnwire.messages.dialects import events_to_agui
 from turnwire.messages.ui import ToolCallPart
 

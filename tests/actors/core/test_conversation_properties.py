@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.kit.conversations import STRATEGIES, Stage, briefs
 from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.actors.core.conversation_options import ConversationOptions
-from turnwire.messages.agui import (
+from turnwire.messages.agui.codec import decode_agui, encode_agui
+from turnwire.messages.agui.events import (
     Custom,
     RunError,
     RunErrorInfo,
@@ -24,8 +25,7 @@ from turnwire.messages.agui import (
     ToolCallStart,
     UnknownAguiEvent,
 )
-from turnwire.messages.agui_codec import decode_agui, encode_agui
-from turnwire.messages.agui_more import (
+from turnwire.messages.agui.more_events import (
     AnyAguiEvent,
     ReasoningEncryptedValue,
     ReasoningMessageContent,

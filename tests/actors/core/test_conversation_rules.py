@@ -17,9 +17,9 @@ from tests.kit.conversations import (
     under_every_strategy,
 )
 from turnwire.actors.core.conversation_machine import ConversationMachine
-from turnwire.messages.agui import StepFinished, StepStarted
-from turnwire.messages.agui_codec import structure_agui
-from turnwire.messages.agui_more import (
+from turnwire.messages.agui.codec import structure_agui
+from turnwire.messages.agui.events import StepFinished, StepStarted
+from turnwire.messages.agui.more_events import (
     ReasoningEncryptedValue,
     ReasoningMessageChunk,
     ReasoningMessageContent,

@@ -5,7 +5,7 @@ from typing import Any
 from turnwire.actors.core.chunking import EveryN
 from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.actors.core.conversation_options import ConversationOptions
-from turnwire.messages.agui import (
+from turnwire.messages.agui.events import (
     StepFinished,
     TextMessageContent,
     TextMessageEnd,
@@ -13,7 +13,7 @@ from turnwire.messages.agui import (
     ToolCallEnd,
     ToolCallStart,
 )
-from turnwire.messages.agui_more import (
+from turnwire.messages.agui.more_events import (
     AnyAguiEvent,
     ReasoningEncryptedValue,
     ReasoningMessageContent,

@@ -19,10 +19,10 @@ from tests.kit.conversations import (
     think,
     under_every_strategy,
 )
-from turnwire.messages.agui import Custom, UnknownAguiEvent
-from turnwire.messages.agui_codec import structure_agui
-from turnwire.messages.agui_custom import ApprovalRequested, ToolInputAvailable, read_custom, tell_custom
-from turnwire.messages.agui_more import (
+from turnwire.messages.agui.codec import structure_agui
+from turnwire.messages.agui.custom import ApprovalRequested, ToolInputAvailable, read_custom, tell_custom
+from turnwire.messages.agui.events import Custom, UnknownAguiEvent
+from turnwire.messages.agui.more_events import (
     AnyAguiEvent,
     ReasoningMessageChunk,
     StateDelta,

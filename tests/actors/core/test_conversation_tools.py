@@ -14,8 +14,8 @@ from tests.kit.conversations import (
     finished,
 )
 from turnwire.actors.core.conversation_machine import ConversationMachine
-from turnwire.messages.agui_codec import structure_agui
-from turnwire.messages.agui_more import (
+from turnwire.messages.agui.codec import structure_agui
+from turnwire.messages.agui.more_events import (
     ToolCallResult,
 )
 from turnwire.messages.errors import ApprovalAnsweredError, UnknownCallError

@@ -21,8 +21,8 @@ from tests.kit.conversations import (
 )
 from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
-from turnwire.messages.agui import Custom, RunStarted
-from turnwire.messages.agui_codec import structure_agui
+from turnwire.messages.agui.codec import structure_agui
+from turnwire.messages.agui.events import Custom, RunStarted
 from turnwire.messages.ui import TextPart, ToolCallPart, UIMessage
 from turnwire.messages.ui_changes import MessageChanged
 

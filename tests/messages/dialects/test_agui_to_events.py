@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from turnwire.messages import StreamEvent, fold_events
-from turnwire.messages.agui_codec import structure_agui
+from turnwire.messages.agui.codec import structure_agui
 from turnwire.messages.dialects import AguiAdapter, agui_to_events
 from turnwire.messages.dialects.agui_chunks import AguiChunks
 from turnwire.messages.events import (

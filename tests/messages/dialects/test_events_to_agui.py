@@ -7,7 +7,7 @@ import pytest
 from tests.kit import turns
 from tests.kit.turns import answered, begin, called, cancelled, delta, event, failed, finished, said, started, thought
 from turnwire.messages import StreamEvent
-from turnwire.messages.agui_codec import Dialect, unstructure_agui
+from turnwire.messages.agui.codec import Dialect, unstructure_agui
 from turnwire.messages.dialects import EventsToAgui, events_to_agui
 from turnwire.messages.events import (
     FinalCancelled,

@@ -21,10 +21,10 @@ from turnwire.messages import (
     TurnStarted,
     fold_outputs,
 )
-from turnwire.messages.agui import TextMessageContent
-from turnwire.messages.agui_codec import unstructure_agui
-from turnwire.messages.agui_messages import AguiMessage, AssistantMessage, SpokenMessage
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.codec import unstructure_agui
+from turnwire.messages.agui.events import TextMessageContent
+from turnwire.messages.agui.messages import AguiMessage, AssistantMessage, SpokenMessage
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.dialects import OutputsToAgui, outputs_to_agui
 from turnwire.messages.outputs import TurnFailure, TurnUsage
 

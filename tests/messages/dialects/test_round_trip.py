@@ -9,9 +9,9 @@ from hypothesis import given
 from tests.kit.recordings import Recording, adapt, each_recording
 from tests.kit.responses import responses
 from turnwire.messages import StreamEvent, fold_events, parse_json_or_text
-from turnwire.messages.agui import RunFinished, ToolCallEnd
-from turnwire.messages.agui_codec import Dialect, decode_agui, encode_agui
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.codec import Dialect, decode_agui, encode_agui
+from turnwire.messages.agui.events import RunFinished, ToolCallEnd
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.dialects import AguiAdapter, EventsToAgui, agui_to_events
 from turnwire.messages.events import FinalFunctionCall, FinalItem, ScriptExecutionStart
 from turnwire.messages.testing import check_agui_contract, check_contract

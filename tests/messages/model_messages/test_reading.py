@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from turnwire.messages.agui_messages import MediaSource
+from turnwire.messages.agui.messages import MediaSource
 from turnwire.messages.errors import UnreadableRequestError
 from turnwire.messages.model_messages import NO_RESULT, make_request, read_request
 from turnwire.messages.ui import MediaPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart

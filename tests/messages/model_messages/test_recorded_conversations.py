@@ -9,7 +9,7 @@ from tests.kit.recordings import Recording, adapt, each_recording, recording_nam
 from tests.kit.sdk_types import check_request
 from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.actors.core.conversation_options import ConversationOptions
-from turnwire.messages.agui_codec import Dialect, decode_agui, encode_agui
+from turnwire.messages.agui.codec import Dialect, decode_agui, encode_agui
 from turnwire.messages.dialects.events_to_agui import EventsToAgui
 from turnwire.messages.events import ItemCancelled, ItemError, StreamEvent
 from turnwire.messages.model_messages import NO_RESULT, make_request, read_request

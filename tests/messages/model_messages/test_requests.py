@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.kit.sdk_types import check_request
-from turnwire.messages.agui_messages import MediaKind, MediaSource
+from turnwire.messages.agui.messages import MediaKind, MediaSource
 from turnwire.messages.errors import UnsendableError
 from turnwire.messages.model_messages import DENIED, NO_RESULT, make_request, to_model_messages, to_ui_messages
 from turnwire.messages.ui import (

@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 import pytest
 
-from turnwire.messages.agui import (
+from turnwire.messages.agui.events import (
     Custom,
     RunError,
     RunErrorInfo,
@@ -22,7 +22,7 @@ from turnwire.messages.agui import (
     ToolCallStart,
     UnknownAguiEvent,
 )
-from turnwire.messages.agui_more import (
+from turnwire.messages.agui.more_events import (
     AnyAguiEvent,
     ReasoningMessageContent,
     ReasoningMessageEnd,

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from turnwire.actors.core.conversation_machine import ConversationMachine
-from turnwire.messages.agui_codec import structure_agui
+from turnwire.messages.agui.codec import structure_agui
 from turnwire.messages.ui import TextPart, ToolCallPart, ToolResultPart, UIMessage
 from turnwire.runtime.bench import node_side
 from turnwire.runtime.bench.conversation import Load, measure_conversations

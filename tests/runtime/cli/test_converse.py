@@ -11,7 +11,7 @@ import pytest
 
 from tests.kit.conversations import STRATEGIES, Stage, args, asks, call, called, finished, flat, text, think
 from turnwire.messages import encode_agui
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.ui_codec import unstructure_result, unstructure_ui_messages
 from turnwire.runtime.cli.main import main
 

@@ -12,7 +12,7 @@ import trio
 from tests.kit.loops import Runner, on_every_loop
 from tests.kit.turns import THREAD, TURN, begin, delta, finished, said, started
 from turnwire.messages import InvalidEventError, StreamEvent, StreamMessage, TurnComplete, encode_event
-from turnwire.messages.agui import TextMessageContent, TextMessageEnd, TextMessageStart
+from turnwire.messages.agui.events import TextMessageContent, TextMessageEnd, TextMessageStart
 from turnwire.messages.errors import ClosedError, RetryExhaustedError
 from turnwire.messages.ui_changes import MessageChanged, MessagesReplaced
 from turnwire.runtime import Hosted, MemoryLog, TurnOptions, open_hosted

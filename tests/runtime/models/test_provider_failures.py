@@ -7,7 +7,7 @@ from tests.kit.loopback import Answer
 from tests.kit.model_calls import ask, make_call
 from tests.kit.recordings import each_provider, sse_body, told
 from tests.runtime.models.test_provider_models import KEY, bodies, playing
-from turnwire.messages.agui_messages import MediaSource
+from turnwire.messages.agui.messages import MediaSource
 from turnwire.messages.event_codec import encode_event
 from turnwire.messages.events import ResponseError, StreamEvent
 from turnwire.messages.providers import ADAPTERS

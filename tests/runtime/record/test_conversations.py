@@ -10,8 +10,7 @@ from trio.testing import MockClock
 
 from tests.kit.conversations import args, asks, call, called, flat, say, text
 from turnwire.messages import TextPart, UIMessage
-from turnwire.messages.agui import UnknownAguiEvent
-from turnwire.messages.agui_client import (
+from turnwire.messages.agui.client_lines import (
     ClientApproval,
     ClientMessage,
     ClientStreamEnd,
@@ -19,7 +18,8 @@ from turnwire.messages.agui_client import (
     ConversationLine,
     structure_line,
 )
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.events import UnknownAguiEvent
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.errors import InvalidEventError
 from turnwire.runtime import open_conversation
 from turnwire.runtime.record import (

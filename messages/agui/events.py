@@ -1,8 +1,8 @@
 """AG-UI events in the canonical dialect: what a conversation is driven by. Frozen nouns only.
 
 A stream of these is one flat list over all iterations of an agent loop. The events that only AG-UI 1.0 has stand in
-agui_more.py; what each of all these does to a conversation stands in docs/conversations.md. Wire names live in
-agui_codec.py alone.
+more_events.py; what each of all these does to a conversation stands in docs/conversations.md. Wire names live in
+codec.py alone.
 
 Optional fields are None when absent; an explicit null means the same.
 """

@@ -1,13 +1,13 @@
 """The two AG-UI events that come all the time, from their bytes by the shortest road.
 
-Fields that we do not know, and whatever else this road refuses, are left to the general one (agui_codec.py).
+Fields that we do not know, and whatever else this road refuses, are left to the general one (codec.py).
 """
 
 from collections.abc import Callable
 
 import msgspec
 
-from turnwire.messages.agui import TextMessageContent, ToolCallArgs
+from turnwire.messages.agui.events import TextMessageContent, ToolCallArgs
 from turnwire.messages.events import Id
 
 

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from turnwire.messages.agui import (
+from turnwire.messages.agui.events import (
     AguiEvent,
     Custom,
     RunError,
@@ -22,7 +22,7 @@ from turnwire.messages.agui import (
     ToolCallStart,
     UnknownAguiEvent,
 )
-from turnwire.messages.agui_messages import AguiMessage, ContentPart
+from turnwire.messages.agui.messages import AguiMessage, ContentPart
 from turnwire.messages.events import Id, Json
 
 

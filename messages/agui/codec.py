@@ -8,12 +8,13 @@ canonical dialect has (a finish reason, a call's input) is written beside; nothi
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, cast
 
-from turnwire.messages import agui, agui_more
-from turnwire.messages.agui import RunError, RunErrorInfo, RunFinished, UnknownAguiEvent
-from turnwire.messages.agui_delta_codec import try_decode_agui_delta
-from turnwire.messages.agui_messages_codec import AGUI_MESSAGE, CONTENT
-from turnwire.messages.agui_more import AnyAguiEvent
-from turnwire.messages.agui_usage import structure_usage, unstructure_token_usages, unstructure_usage
+from turnwire.messages.agui import events as agui
+from turnwire.messages.agui import more_events
+from turnwire.messages.agui.delta_codec import try_decode_agui_delta
+from turnwire.messages.agui.events import RunError, RunErrorInfo, RunFinished, UnknownAguiEvent
+from turnwire.messages.agui.messages_codec import AGUI_MESSAGE, CONTENT
+from turnwire.messages.agui.more_events import AnyAguiEvent
+from turnwire.messages.agui.usage import structure_usage, unstructure_token_usages, unstructure_usage
 from turnwire.messages.errors import InvalidEventError
 from turnwire.messages.event_codec import MAX_EVENT_BYTES
 from turnwire.messages.shapes import Nested, Shape, each
@@ -26,31 +27,31 @@ EVENT_TYPES: Mapping[str, type[agui.AguiEvent]] = {
     "TEXT_MESSAGE_START": agui.TextMessageStart,
     "TEXT_MESSAGE_CONTENT": agui.TextMessageContent,
     "TEXT_MESSAGE_END": agui.TextMessageEnd,
-    "TEXT_MESSAGE_CHUNK": agui_more.TextMessageChunk,
+    "TEXT_MESSAGE_CHUNK": more_events.TextMessageChunk,
     "TOOL_CALL_START": agui.ToolCallStart,
     "TOOL_CALL_ARGS": agui.ToolCallArgs,
     "TOOL_CALL_END": agui.ToolCallEnd,
-    "TOOL_CALL_CHUNK": agui_more.ToolCallChunk,
-    "TOOL_CALL_RESULT": agui_more.ToolCallResult,
+    "TOOL_CALL_CHUNK": more_events.ToolCallChunk,
+    "TOOL_CALL_RESULT": more_events.ToolCallResult,
     "STEP_STARTED": agui.StepStarted,
     "STEP_FINISHED": agui.StepFinished,
-    "REASONING_START": agui_more.ReasoningStart,
-    "REASONING_MESSAGE_START": agui_more.ReasoningMessageStart,
-    "REASONING_MESSAGE_CONTENT": agui_more.ReasoningMessageContent,
-    "REASONING_MESSAGE_END": agui_more.ReasoningMessageEnd,
-    "REASONING_MESSAGE_CHUNK": agui_more.ReasoningMessageChunk,
-    "REASONING_END": agui_more.ReasoningEnd,
-    "REASONING_ENCRYPTED_VALUE": agui_more.ReasoningEncryptedValue,
-    "MESSAGES_SNAPSHOT": agui_more.MessagesSnapshot,
-    "STATE_SNAPSHOT": agui_more.StateSnapshot,
-    "STATE_DELTA": agui_more.StateDelta,
-    "ACTIVITY_SNAPSHOT": agui_more.ActivitySnapshot,
-    "ACTIVITY_DELTA": agui_more.ActivityDelta,
-    "RAW": agui_more.RawAguiEvent,
+    "REASONING_START": more_events.ReasoningStart,
+    "REASONING_MESSAGE_START": more_events.ReasoningMessageStart,
+    "REASONING_MESSAGE_CONTENT": more_events.ReasoningMessageContent,
+    "REASONING_MESSAGE_END": more_events.ReasoningMessageEnd,
+    "REASONING_MESSAGE_CHUNK": more_events.ReasoningMessageChunk,
+    "REASONING_END": more_events.ReasoningEnd,
+    "REASONING_ENCRYPTED_VALUE": more_events.ReasoningEncryptedValue,
+    "MESSAGES_SNAPSHOT": more_events.MessagesSnapshot,
+    "STATE_SNAPSHOT": more_events.StateSnapshot,
+    "STATE_DELTA": more_events.StateDelta,
+    "ACTIVITY_SNAPSHOT": more_events.ActivitySnapshot,
+    "ACTIVITY_DELTA": more_events.ActivityDelta,
+    "RAW": more_events.RawAguiEvent,
     "CUSTOM": agui.Custom,
-    "SUBAGENT_STARTED": agui_more.SubagentStarted,
-    "SUBAGENT_FINISHED": agui_more.SubagentFinished,
-    "SUBAGENT_ERROR": agui_more.SubagentError,
+    "SUBAGENT_STARTED": more_events.SubagentStarted,
+    "SUBAGENT_FINISHED": more_events.SubagentFinished,
+    "SUBAGENT_ERROR": more_events.SubagentError,
     "RUN_FINISHED": RunFinished,
     "RUN_ERROR": RunError,
 }
@@ -131,8 +132,8 @@ def _shapes(names: Mapping[str, tuple[str, ...]], usage: Nested) -> dict[str, Sh
     nested: dict[type, dict[str, Nested]] = {
         RunFinished: {"usage": usage},
         RunError: {"usage": usage, "error": _ERROR_INFO.nested},
-        agui_more.MessagesSnapshot: {"messages": each(AGUI_MESSAGE)},
-        agui_more.ToolCallResult: {"content": CONTENT},
+        more_events.MessagesSnapshot: {"messages": each(AGUI_MESSAGE)},
+        more_events.ToolCallResult: {"content": CONTENT},
     }
     return {tag: Shape(cls, names=_of(cls, names), nested=nested.get(cls)) for tag, cls in EVENT_TYPES.items()}
 

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from turnwire.messages.agui_messages import (
+from turnwire.messages.agui.messages import (
     ActivityMessage,
     AguiMessage,
     AguiToolCall,

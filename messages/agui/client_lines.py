@@ -9,8 +9,8 @@ from typing import Any, TypeAlias, cast
 
 import attrs
 
-from turnwire.messages.agui_codec import structure_agui, unstructure_agui
-from turnwire.messages.agui_more import AnyAguiEvent
+from turnwire.messages.agui.codec import structure_agui, unstructure_agui
+from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.errors import InvalidEventError
 from turnwire.messages.events import Id, Json
 from turnwire.messages.shapes import Shape
