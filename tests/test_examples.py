@@ -22,22 +22,3 @@ def test_the_example_runs(example: Path) -> None:
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603  # ours
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
     assert ran.stdout
-
-
-def snippets(path: Path) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
-
-
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
-def test_the_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
-    """All snippets of a page, one after the other, as one program."""
-    program = "\n".join(snippets(page))
-    if not program:
-        pytest.skip("no Python on this page")
-    file = tmp_path / "page.py"
-    file.write_text(program)
-    ran = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603  # ours
-    assert (ran.returncode, ran.stderr) == (0, "")
