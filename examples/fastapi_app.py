@@ -21,7 +21,7 @@ from fastapi.responses import StreamingResponse
 from turnwire.messages import StreamEvent
 from turnwire.messages.providers import OpenAIChat
 from turnwire.runtime import Hosted, MemoryLog, open_hosted
-from turnwire.runtime.http.mounted import open_app
+from turnwire.runtime.http import open_app
 from turnwire.runtime.settings import ModelSettings, Settings
 
 LOG = MemoryLog()

@@ -12,7 +12,6 @@ Told to stop, it takes no more connections and turns, ends streams as they shoul
 and for turns (worker.grace), and hands the rest over.
 """
 
-import signal
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 
@@ -22,10 +21,7 @@ import trio
 from turnwire.actors.core.toolset import ToolFunction
 from turnwire.actors.engine_ports import Model
 from turnwire.actors.tool import Tool, ToolSet
-from turnwire.runtime.backend import open_backend
-from turnwire.runtime.backend.agent import open_agent
 from turnwire.runtime.beside import run_beside
-from turnwire.runtime.host import open_runtime
 from turnwire.runtime.http.access import Access, Authoriser
 from turnwire.runtime.http.app import make_app
 from turnwire.runtime.http.server import HttpServer
@@ -33,12 +29,10 @@ from turnwire.runtime.http.service import Service
 from turnwire.runtime.metrics import LogCollector, RuntimeCollector, WorkerCollector
 from turnwire.runtime.observe import get_logger
 from turnwire.runtime.settings import Settings
-from turnwire.runtime.worker import Worker
-from turnwire.runtime.worker.worker import AT_ONCE
+from turnwire.runtime.signals import stop_at_signals
+from turnwire.runtime.worker.workplace import open_workplace
 
 log = get_logger("turnwire.http")
-
-RUNTIME_GRACE = 1.0  # seconds; by then every turn has ended or was cancelled
 
 
 @attrs.frozen
@@ -116,28 +110,17 @@ async def open_parts(
     authoriser: Authoriser | None = None,
 ) -> AsyncGenerator[Service, None]:
     """Have everything of a service but its listening and its working, which are up to whoever opens it."""
-    async with (
-        open_backend(settings) as backend,
-        open_agent(settings.model, backend.threads, models=models, tools=tools) as agent,
-        open_runtime(
-            sink=backend.log,
-            options=settings.turn_options,
-            max_turns=settings.limits.turns + AT_ONCE,  # the worker keeps the limit; two of its tasks ask at once
-            grace=RUNTIME_GRACE,
-        ) as runtime,
-    ):
-        engine = None if agent is None else agent.work
-        worker = Worker(backend.log, runtime, backend.queue, settings, engine=engine) if settings.http.work else None
-        access = Access(settings.http, authoriser=authoriser, shared=backend.is_shared)
+    async with open_workplace(settings, models=models, tools=tools) as place:
+        worker = place.make_worker() if settings.http.work else None
         service = Service(
-            backend=backend,
+            backend=place.backend,
             settings=settings,
-            access=access,
+            access=Access(settings.http, authoriser=authoriser, shared=place.backend.is_shared),
             worker=worker,
-            models=() if agent is None else tuple(agent.models),
+            models=() if place.agent is None else tuple(place.agent.models),
         )
-        service.registry.register(LogCollector(backend.log))
-        service.registry.register(RuntimeCollector(runtime))
+        service.registry.register(LogCollector(place.backend.log))
+        service.registry.register(RuntimeCollector(place.runtime))
         if worker is not None:
             service.registry.register(WorkerCollector(worker))
         yield service
@@ -157,20 +140,10 @@ async def run_service(
     """
     async with trio.open_nursery() as nursery:
         async with open_service(settings, models=models, tools=tools, authoriser=authoriser) as running:
-            stopped = await nursery.start(_stop_at_signals, running, name="signals")
+            stopped = trio.Event()
+            await nursery.start(stop_at_signals, stopped.set, running.stop_at_once, log, name="signals")
             log.info("serving", urls=list(running.urls))
             on_up(running.urls)
             await stopped.wait()
         nursery.cancel_scope.cancel()
     log.info("service ended")
-
-
-async def _stop_at_signals(running: RunningService, task_status: trio.TaskStatus[trio.Event]) -> None:
-    stopped = trio.Event()
-    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        task_status.started(stopped)
-        async for number in signals:
-            log.info("signal", signal=signal.Signals(number).name)
-            if stopped.is_set():
-                running.stop_at_once()
-            stopped.set()

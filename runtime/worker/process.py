@@ -1,6 +1,5 @@
-"""A worker as a process: its log, its runtime, its queue, and the signals that end it."""
+"""A worker as a process: what it stands on, and the signals that end it."""
 
-import signal
 from collections.abc import Iterable, Mapping
 
 import trio
@@ -8,16 +7,13 @@ import trio
 from turnwire.actors.core.toolset import ToolFunction
 from turnwire.actors.engine_ports import Model
 from turnwire.actors.tool import Tool, ToolSet
-from turnwire.runtime.backend import open_backend
-from turnwire.runtime.backend.agent import open_agent
-from turnwire.runtime.host import open_runtime
 from turnwire.runtime.observe import get_logger
 from turnwire.runtime.settings import Settings
-from turnwire.runtime.worker.worker import AT_ONCE, Worker
+from turnwire.runtime.signals import stop_at_signals
+from turnwire.runtime.worker.worker import Worker
+from turnwire.runtime.worker.workplace import open_workplace
 
 log = get_logger("turnwire.worker")
-
-RUNTIME_GRACE = 1.0  # seconds; by then every turn has ended or was cancelled
 
 
 async def run_worker(
@@ -33,28 +29,10 @@ async def run_worker(
     """
     if settings.redis.url is None:
         raise ValueError("redis.url: a worker needs the server that holds the queue")
-    async with (
-        open_backend(settings) as backend,
-        open_agent(settings.model, backend.threads, models=models, tools=tools) as agent,
-        open_runtime(
-            sink=backend.log,
-            options=settings.turn_options,
-            max_turns=settings.limits.turns + AT_ONCE,  # the worker keeps the limit; two of its tasks ask at once
-            grace=RUNTIME_GRACE,
-        ) as runtime,
-    ):
-        worker = Worker(backend.log, runtime, backend.queue, settings, engine=None if agent is None else agent.work)
+    async with open_workplace(settings, models=models, tools=tools) as place:
+        worker = place.make_worker()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_stop_at_signals, worker, name="signals")
+            nursery.start_soon(stop_at_signals, worker.stop, worker.stop_at_once, log, name="signals")
             await worker.run()
             nursery.cancel_scope.cancel()
         return worker
-
-
-async def _stop_at_signals(worker: Worker) -> None:
-    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        stop = worker.stop
-        async for number in signals:
-            log.info("signal", signal=signal.Signals(number).name)
-            stop()
-            stop = worker.stop_at_once

@@ -21,7 +21,7 @@ from tests.kit.loops import Runner, on_asyncio
 from tests.kit.turns import THREAD, begin, delta, finished, said, started
 from turnwire.messages import StreamEvent, encode_event
 from turnwire.runtime import Hosted, MemoryLog, open_hosted
-from turnwire.runtime.http.mounted import open_app
+from turnwire.runtime.http import open_app
 from turnwire.runtime.settings import Settings
 
 ROOT = Path(__file__).parents[3]
