@@ -8,6 +8,7 @@ from turnwire.messages.errors import WrongLoopError
 
 HOSTED_INSTEAD = "open it with `async with turnwire.runtime.open_hosted(...)`, which runs Trio beside the host's loop"
 ENTERED_INSTEAD = "enter it with `async with bridge.enter(...)`, where `bridge` is of `turnwire.runtime.open_bridge()`"
+CALLED_INSTEAD = "call it with `await hosted.call(...)`, where `hosted` is of `open_hosted(...)`"
 ITERATED_INSTEAD = "read it with `async for ... in hosted.iterate(...)`, where `hosted` is of `open_hosted(...)`"
 
 

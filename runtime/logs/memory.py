@@ -10,6 +10,7 @@ from math import inf
 import attrs
 import trio
 
+from turnwire.actors.backend import CALLED_INSTEAD, require_trio
 from turnwire.messages.entries import START, Entry, EntryId, RawEntry, id_of
 from turnwire.messages.errors import FencedError
 from turnwire.messages.event_codec import encode_event
@@ -53,6 +54,7 @@ class MemoryLog:
 
     async def claim(self, turn_id: str) -> int:
         """Become the owner of a turn, and give the epoch to write under. Whoever had it is refused from now on."""
+        require_trio("log.claim", instead=CALLED_INSTEAD)
         await trio.lowlevel.checkpoint()
         turn = self._turn(turn_id)
         turn.last_id = EntryId(turn.last_id.major + 1, 0)
@@ -64,6 +66,7 @@ class MemoryLog:
 
         Raises FencedError when the turn has another owner.
         """
+        require_trio("log.append", instead=CALLED_INSTEAD)
         await trio.lowlevel.checkpoint_if_cancelled()
         entry = Entry(id=id_of(message), message=message)
         turn = self._turn(message.turn_id)
@@ -98,6 +101,7 @@ class MemoryLog:
 
     async def read(self, turn_id: str, *, after: EntryId = START, limit: int | None = None) -> tuple[Entry, ...]:
         """Give a turn's entries after an id: all that are there, or the first `limit`."""
+        require_trio("log.read", instead=CALLED_INSTEAD)
         await trio.lowlevel.checkpoint()
         self._forget_expired()
         turn = self._turns.get(turn_id)
@@ -117,11 +121,13 @@ class MemoryLog:
 
     async def expire(self, turn_id: str) -> None:
         """Let a turn's outputs go after the time that is set for that. Done by itself after a terminal."""
+        require_trio("log.expire", instead=CALLED_INSTEAD)
         await trio.lowlevel.checkpoint()
         self._expire(turn_id, is_raw=False)
 
     async def newest(self, turn_ids: Sequence[str]) -> tuple[Entry | None, ...]:
         """Give each turn's newest entry; None for one that has none."""
+        require_trio("log.newest", instead=CALLED_INSTEAD)
         await trio.lowlevel.checkpoint()
         self._forget_expired()
         turns = [self._turns.get(turn_id) for turn_id in turn_ids]
@@ -136,6 +142,7 @@ class MemoryLog:
 
     async def append_events(self, run_id: str, events: Sequence[StreamEvent | bytes]) -> tuple[EntryId, ...]:
         """Write raw events in this order; give their ids."""
+        require_trio("log.append_events", instead=CALLED_INSTEAD)
         await trio.lowlevel.checkpoint_if_cancelled()
         self._forget_expired()
         log = self._runs.setdefault(run_id, [])
@@ -157,6 +164,7 @@ class MemoryLog:
         self, run_id: str, *, after: EntryId = START, limit: int | None = None
     ) -> tuple[RawEntry, ...]:
         """Give a run's events after an id: all that are there, or the first `limit`."""
+        require_trio("log.read_events", instead=CALLED_INSTEAD)
         await trio.lowlevel.checkpoint()
         self._forget_expired()
         start = after.minor if after.major else 0  # the ids count the events
@@ -168,6 +176,7 @@ class MemoryLog:
 
     async def expire_events(self, run_id: str) -> None:
         """Let a run's events go after the time that is set for that."""
+        require_trio("log.expire_events", instead=CALLED_INSTEAD)
         await trio.lowlevel.checkpoint()
         self._expire(run_id, is_raw=True)
 
@@ -196,6 +205,7 @@ class MemoryLog:
 
     async def ping(self) -> None:
         """Return: memory can always be reached."""
+        require_trio("log.ping", instead=CALLED_INSTEAD)
         await trio.lowlevel.checkpoint()
 
     @property

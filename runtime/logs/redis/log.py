@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import trio
 
-from turnwire.actors.backend import ENTERED_INSTEAD, require_trio
+from turnwire.actors.backend import CALLED_INSTEAD, ENTERED_INSTEAD, require_trio
 from turnwire.actors.supervisor import run_supervised
 from turnwire.messages.entries import START, Entry, EntryId, RawEntry
 from turnwire.messages.errors import LogUnavailableError
@@ -90,6 +90,7 @@ class RedisLog:
 
         Raises FencedError when another claim came first.
         """
+        require_trio("log.claim", instead=CALLED_INSTEAD)
         claim = Claim(key=self.keys.processed(turn_id), turn_id=turn_id, asked_at=trio.current_time())
         await self._committer.settle(claim)
         return claim.epoch
@@ -108,6 +109,7 @@ class RedisLog:
         At least one is; raises what `append` would when not even the first is. What is written in one go has
         consecutive ids, so of others only the first ones are taken; the rest is for another call.
         """
+        require_trio("log.append", instead=CALLED_INSTEAD)
         if not messages:
             return 0
         key = self.keys.processed(messages[0].turn_id)
@@ -117,6 +119,7 @@ class RedisLog:
 
     async def read(self, turn_id: str, *, after: EntryId = START, limit: int | None = None) -> tuple[Entry, ...]:
         """Give a turn's entries after an id: all that are there, or the first `limit`."""
+        require_trio("log.read", instead=CALLED_INSTEAD)
         return await self._read(self.keys.processed(turn_id), after, limit, to_entry)
 
     def follow(self, turn_id: str, *, after: EntryId = START) -> Follower:
@@ -133,12 +136,14 @@ class RedisLog:
 
     async def newest(self, turn_ids: Sequence[str]) -> tuple[Entry | None, ...]:
         """Give each turn's newest entry; None for one that has none. One round trip, however many are asked for."""
+        require_trio("log.newest", instead=CALLED_INSTEAD)
         keys = [self.keys.processed(turn_id) for turn_id in turn_ids]
         pages = await self._control.ask_all([("XREVRANGE", key, "+", "-", "COUNT", PASSED) for key in keys])
         return tuple(map(_newest_of, pages))
 
     async def expire(self, turn_id: str) -> None:
         """Let a turn's outputs go after the time that is set for that. Done by itself after a terminal."""
+        require_trio("log.expire", instead=CALLED_INSTEAD)
         await self._committer.settle(Expire(key=self.keys.processed(turn_id), asked_at=trio.current_time()))
 
     # Log A: raw events
@@ -148,6 +153,7 @@ class RedisLog:
 
         After an error some of them may be in the log. Writing them again is right: who folds the log drops repeats.
         """
+        require_trio("log.append_events", instead=CALLED_INSTEAD)
         texts = tuple(event if isinstance(event, bytes) else encode_event(event) for event in events)
         raw = AppendRaw(
             key=self.keys.raw(run_id),
@@ -164,6 +170,7 @@ class RedisLog:
         self, run_id: str, *, after: EntryId = START, limit: int | None = None
     ) -> tuple[RawEntry, ...]:
         """Give a run's events after an id: all that are there, or the first `limit`."""
+        require_trio("log.read_events", instead=CALLED_INSTEAD)
         return await self._read(self.keys.raw(run_id), after, limit, to_raw_entry)
 
     def follow_events(self, run_id: str, *, after: EntryId = START) -> RawFollower:
@@ -172,6 +179,7 @@ class RedisLog:
 
     async def expire_events(self, run_id: str) -> None:
         """Let a run's events go after the time that is set for that."""
+        require_trio("log.expire_events", instead=CALLED_INSTEAD)
         await self._committer.settle(Expire(key=self.keys.raw(run_id), asked_at=trio.current_time()))
 
     # For readers, operators and the host
@@ -194,6 +202,7 @@ class RedisLog:
 
     async def ping(self) -> None:
         """Return if the server answers. Raises LogUnavailableError."""
+        require_trio("log.ping", instead=CALLED_INSTEAD)
         await self._control.ask(("PING",))
 
     @property

@@ -1,5 +1,7 @@
 """Trio's own doors, tried on asyncio by mistake: each says what to do instead."""
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 import trio
 
@@ -8,7 +10,8 @@ from tests.kit.turns import THREAD, TURN
 from turnwire.actors.backend import require_trio
 from turnwire.messages import StreamMessage
 from turnwire.messages.errors import WrongLoopError
-from turnwire.runtime import MemoryLog, open_conversation, open_hosted, open_runtime
+from turnwire.runtime import MemoryLog, open_bridge, open_conversation, open_hosted, open_runtime
+from turnwire.runtime.logs.interface import TurnLog
 from turnwire.runtime.logs.redis.log import open_redis_log
 
 
@@ -65,6 +68,38 @@ def test_a_log_s_reader_names_iterate(run: Runner) -> None:
             with pytest.raises(WrongLoopError, match=r"hosted\.iterate"):
                 async with log.follow(TURN):
                     raise AssertionError("not entered")
+
+    run(main)
+
+
+CALLS: dict[str, Callable[[TurnLog], Awaitable[object]]] = {
+    "append": lambda log: log.append(StreamMessage(event_id="1-1", timestamp=0, turn_id=TURN, payload="{}")),
+    "append_events": lambda log: log.append_events(TURN, []),
+    "claim": lambda log: log.claim(TURN),
+    "expire": lambda log: log.expire(TURN),
+    "expire_events": lambda log: log.expire_events(TURN),
+    "newest": lambda log: log.newest([TURN]),
+    "ping": lambda log: log.ping(),
+    "read": lambda log: log.read(TURN),
+    "read_events": lambda log: log.read_events(TURN),
+}
+
+
+@on_asyncio
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_of_a_log_names_call(run: Runner, name: str) -> None:
+    """Whichever log, with a guest there or without; the log is as it was."""
+
+    async def main() -> None:
+        log = MemoryLog()
+        with pytest.raises(WrongLoopError, match=rf"^log\.{name} needs Trio, and this is asyncio: .*hosted\.call"):
+            await CALLS[name](log)
+        async with open_hosted(sink=log) as hosted, open_bridge() as bridge:
+            async with bridge.enter(open_redis_log("redis://127.0.0.1:1")) as in_redis:
+                for each in (log, in_redis):
+                    with pytest.raises(WrongLoopError, match=rf"^log\.{name} needs Trio.*hosted\.call"):
+                        await CALLS[name](each)
+            assert await hosted.call(log.read, TURN) == ()
 
     run(main)
 
