@@ -19,7 +19,7 @@ from turnwire.actors.conversation import Conversation
 from turnwire.actors.core.run_calls import ToolRun
 from turnwire.actors.core.run_errors import CONFLICT, INTERNAL_ERROR, NOT_LOADED, NOT_SAVED, TIMEOUT, unsendable
 from turnwire.actors.core.run_machine import NextStep, RunMachine
-from turnwire.actors.core.run_start import call_ids, has_news, prompt_of
+from turnwire.actors.core.run_opening import call_ids, has_news, prompt_of
 from turnwire.actors.engine_options import EngineOptions
 from turnwire.actors.engine_ports import Model, ModelCall, Publish
 from turnwire.actors.reply_reader import ReplyReader

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from turnwire.actors.conversation import Conversation
 from turnwire.actors.conversation_actor import ConversationActor
 from turnwire.actors.core.conversation_options import ConversationCallbacks
-from turnwire.actors.core.run_start import AnsweredCall
+from turnwire.actors.core.run_opening import AnsweredCall
 from turnwire.actors.engine_options import EngineOptions
 from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.errors import ApprovalAnsweredError, UnknownCallError

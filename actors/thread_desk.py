@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import attrs
 
-from turnwire.actors.core.run_start import Waiting, opening_of, sort_waiting
+from turnwire.actors.core.run_opening import Waiting, opening_of, sort_waiting
 from turnwire.actors.engine_ports import ThreadStore
 from turnwire.actors.persist import persist_for_run
 from turnwire.messages.errors import (

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import attrs
 
 from turnwire.actors.core.call_verdicts import judge_call, say_unknown, server_tool
-from turnwire.actors.core.run_start import AnsweredCall, text_of
+from turnwire.actors.core.run_opening import AnsweredCall, text_of
 from turnwire.actors.core.run_voice import RunVoice
 from turnwire.actors.core.toolset import ToolSet
 from turnwire.messages.agui.custom import ApprovalRequested, ToolInputAvailable, tell_custom

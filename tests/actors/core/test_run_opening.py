@@ -1,7 +1,7 @@
 """What a run begins with: the conversation, its prompt, and the calls that have their answers."""
 
 from tests.kit.agents import user
-from turnwire.actors.core.run_start import call_ids, has_news, opening_of, prompt_of, sort_waiting, text_of
+from turnwire.actors.core.run_opening import call_ids, has_news, opening_of, prompt_of, sort_waiting, text_of
 from turnwire.messages.runs import Answer, ApprovalAnswer, PendingCall, PendingKind, RunInput, ToolAnswer
 from turnwire.messages.ui import Approval, Part, SavedConversation, ToolCallPart, ToolResultPart, UIMessage
 
