@@ -6,7 +6,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
-from turnwire.runtime.http.bodies import read_as
+from turnwire.runtime.http.bodies import ID_SCHEMA, read_as
 from turnwire.runtime.http.routes import Route
 from turnwire.runtime.http.run_inputs import read_agui_run
 from turnwire.runtime.http.run_start import start_run, stream_run_of
@@ -28,8 +28,8 @@ _INPUT: dict[str, Any] = {
     "type": "object",
     "required": ["threadId", "runId", "messages"],
     "properties": {
-        "threadId": {"type": "string", "minLength": 1, "maxLength": 512},
-        "runId": {"type": "string", "minLength": 1, "maxLength": 512},
+        "threadId": ID_SCHEMA,
+        "runId": ID_SCHEMA,
         "messages": {"type": "array", "items": {"type": "object", "required": ["id", "role"]}},
         "tools": {"type": "array", "items": TOOL_SPEC},
         "context": {

@@ -4,7 +4,7 @@ A body of megabytes takes seconds to understand. That is done in a thread, one b
 turns hardly notice.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
@@ -26,6 +26,8 @@ BIG = 64 * 1024
 """Bytes from which on a body is understood in a thread: up to that it takes a millisecond or two."""
 MAX_ID = 512
 """Characters of an id that comes from outside: far more than any that is made, and no more than a key should have."""
+ID_SCHEMA: Mapping[str, Any] = {"type": "string", "minLength": 1, "maxLength": MAX_ID}
+"""What OpenAPI is told of such an id."""
 
 BodyKind: TypeAlias = Literal["json", "ndjson"]
 _T = TypeVar("_T")

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from turnwire.runtime.http.bodies import read_as
+from turnwire.runtime.http.bodies import ID_SCHEMA, read_as
 from turnwire.runtime.http.errors import not_found
 from turnwire.runtime.http.routes import Route
 from turnwire.runtime.http.run_inputs import read_chat_run
@@ -43,7 +43,7 @@ _CHAT: dict[str, Any] = {
     "type": "object",
     "required": ["id", "messages"],
     "properties": {
-        "id": {"type": "string", "minLength": 1, "maxLength": 512, "description": "the chat: its thread"},
+        "id": {**ID_SCHEMA, "description": "the chat: its thread"},
         "messages": {
             "type": "array",
             "minItems": 1,

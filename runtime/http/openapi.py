@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
 
+from turnwire.runtime.http.bodies import ID_SCHEMA
 from turnwire.runtime.http.routes import Route
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
@@ -70,8 +71,9 @@ def _security(route: Route) -> list[dict[str, list[str]]]:
 
 
 def _path_parameters(route: Route) -> list[dict[str, Any]]:
-    schema = {"type": "string", "minLength": 1, "maxLength": 512}
-    return [{"name": name, "in": "path", "required": True, "schema": schema} for name in _PARAMETER.findall(route.path)]
+    return [
+        {"name": name, "in": "path", "required": True, "schema": ID_SCHEMA} for name in _PARAMETER.findall(route.path)
+    ]
 
 
 def _query_parameters(route: Route) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp
 from turnwire.messages.runs import PendingCall
 from turnwire.messages.shapes import Shape
 from turnwire.messages.ui_codec import unstructure_ui_messages
-from turnwire.runtime.http.bodies import check_text, number_at, read_as
+from turnwire.runtime.http.bodies import ID_SCHEMA, check_text, number_at, read_as
 from turnwire.runtime.http.errors import json_response, not_found
 from turnwire.runtime.http.routes import Query, Route
 from turnwire.runtime.http.run_inputs import read_thread_turn
@@ -81,7 +81,7 @@ _TURN: dict[str, Any] = {
         "answers": ANSWERS,
         "tools": {"type": "array", "items": TOOL_SPEC, "description": "tools that the client runs"},
         "model": _TEXT,
-        "turnId": {**_TEXT, "maxLength": 512},
+        "turnId": ID_SCHEMA,
         "instructions": {"type": "string"},
     },
 }

@@ -7,7 +7,7 @@ from starlette.types import ASGIApp
 
 from turnwire.messages.wire import json_name
 from turnwire.runtime.http.access import Target
-from turnwire.runtime.http.bodies import number_at, read_object, text_at
+from turnwire.runtime.http.bodies import ID_SCHEMA, number_at, read_object, text_at
 from turnwire.runtime.http.errors import HttpError, bad_request, json_response, not_found, unprocessable
 from turnwire.runtime.http.patience import patiently
 from turnwire.runtime.http.routes import Query, Route
@@ -110,7 +110,7 @@ async def known_thread(service: Service, turn_id: str) -> str | None:
     return thread_id
 
 
-_REASON = {"type": "object", "properties": {"reason": {"type": "string", "minLength": 1, "maxLength": 512}}}
+_REASON = {"type": "object", "properties": {"reason": ID_SCHEMA}}
 _SECONDS = {"type": "object", "properties": {"seconds": {"type": "number", "exclusiveMinimum": 0}}}
 _FROM = Query("from", "the id of the last event that was seen; the header Last-Event-ID comes first")
 
