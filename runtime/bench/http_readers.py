@@ -15,6 +15,8 @@ from subprocess import PIPE
 import attrs
 import trio
 
+from turnwire.runtime.bench.percentiles import percentiles
+
 TURNS, READERS = 50, 1000
 PER_SECOND = 100.0  # emissions, over all turns: each goes to 20 readers
 SECONDS = 5.0
@@ -103,14 +105,14 @@ async def _measure(turns: int, readers: int, per_second: float, seconds: float) 
             after = _memory_of(process.pid)
             if process.stdin is not None:
                 await process.stdin.send_all(b"go\n")
-    waits = sorted(seen.waits) or [0.0]
+    p50, p99 = percentiles(seen.waits)
     return HttpCosts(
         turns=turns,
         readers=readers,
         events=len(seen.waits),
         ended=seen.ended,
-        p50=waits[len(waits) // 2],
-        p99=waits[int(len(waits) * 0.99)],
+        p50=p50,
+        p99=p99,
         idle_reader_bytes=None if before is None or after is None else (after - before) / readers,
     )
 

@@ -7,6 +7,7 @@ import attrs
 import trio
 
 from turnwire.messages.outputs import StreamMessage
+from turnwire.runtime.bench.percentiles import percentiles
 from turnwire.runtime.bench.workload import Shape, arrivals, encoded, turn_events
 from turnwire.runtime.host import open_runtime
 
@@ -53,5 +54,5 @@ async def _send_steadily(shape: Shape, progress: Callable[[], None]) -> Latency:
             await turns[turn].send(event)
         for open_turn in turns:
             await open_turn.aclose()
-    waits.sort()
-    return Latency(waits[len(waits) // 2] * 1000, waits[int(len(waits) * 0.99)] * 1000, len(waits))
+    p50, p99 = percentiles(waits)
+    return Latency(p50 * 1000, p99 * 1000, len(waits))
