@@ -14,6 +14,7 @@ Check: TypeAlias = Callable[[Any], str | None]
 
 REDIS_SCHEMES = ("redis", "rediss", "unix")
 HIDDEN = "***"
+SECRET_BYTES = 32  # as many as the SHA-256 that it keys puts out; fewer would be its weakest part (RFC 2104, 3)
 
 
 def seconds(*, zero: bool = False, endless: bool = False) -> Check:
@@ -63,6 +64,12 @@ def steps(value: tuple[float, ...]) -> str | None:
 def word(value: str) -> str | None:
     """Check a name that becomes part of keys and ids."""
     return None if value and not any(map(str.isspace, value)) else "must be a word without spaces"
+
+
+def secret(value: str) -> str | None:
+    """Check what signs: one that can be guessed lets whoever guesses it sign, and a guess can be tried at home."""
+    fits = word(value) is None and len(value.encode("utf-8", "replace")) >= SECRET_BYTES
+    return None if fits else f"must be a word of {SECRET_BYTES} bytes or more, such as `openssl rand -hex 32` gives"
 
 
 def words(value: tuple[str, ...]) -> str | None:

@@ -136,7 +136,9 @@ class HttpSettings:
     host: str = _setting("127.0.0.1", "address to listen on; without tokens only a loopback one", may_be.word)
     port: int = _setting(8080, "port to listen on; 0: any that is free", may_be.whole(0, 65_535))
     tokens: tuple[str, ...] = _setting((), "bearer tokens that are let in", may_be.words, shown=_hide_each)
-    secret: str | None = _setting(None, "signs the read-only tokens of browsers", may_be.word, shown=_hide)
+    secret: str | None = _setting(
+        None, "signs the read-only tokens of browsers; 32 bytes or more", may_be.secret, shown=_hide
+    )
     cors_origins: tuple[str, ...] = _setting(
         (), "origins that browsers may read from; empty: CORS is off", may_be.origins
     )

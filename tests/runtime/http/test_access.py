@@ -18,7 +18,7 @@ from turnwire.runtime.http.tokens import TokenError, mint_token, read_token
 from turnwire.runtime.queue.announcement import Announcement
 from turnwire.runtime.settings import SettingsError, load_settings
 
-TOKEN, SECRET = "let-me-in", "a-secret-of-ours"  # of this test alone
+TOKEN, SECRET = "let-me-in", "a-secret-of-ours-in-no-fewer-bytes"  # of this test alone
 HTTP = {"port": 0, "tokens": ("another", TOKEN), "secret": SECRET, "heartbeat": 0.05}
 PUBLIC = {"/healthz", "/readyz", "/", "/page/{name}", "/openapi.json"}
 BY_TURN = {"/xapi/turns/{turn_id}", "/xapi/turns/{turn_id}/stream"}

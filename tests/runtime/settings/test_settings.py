@@ -220,7 +220,7 @@ def test_addresses_that_are_none_are_refused(url: str) -> None:
 SECRETS = {
     "TURNWIRE_REDIS__URL": "redis://me:hunter2@h/0?ssl_password=hunter2",
     "TURNWIRE_HTTP__TOKENS": "hunter2,hunter2x",
-    "TURNWIRE_HTTP__SECRET": "hunter2",
+    "TURNWIRE_HTTP__SECRET": "hunter2" * 5,
 }
 
 
@@ -243,7 +243,8 @@ def test_secrets_are_not_shown() -> None:
         ("redis.url", '["hunter2"]'),
         ("http.tokens", '["hunter2", ""]'),
         ("http.tokens", '"hunter2"'),
-        ("http.secret", '"hunter2 hunter2"'),
+        ("http.secret", '"hunter2 hunter2 hunter2 hunter2 hunter2"'),
+        ("http.secret", '"hunter2"'),
         ("http.secret", '["hunter2"]'),
     ],
 )
@@ -253,6 +254,17 @@ def test_a_wrong_secret_is_named_but_not_told(tmp_path: Path, name: str, value: 
     told = problem(file=file)
     assert told.startswith(f"{name}: ")
     assert "hunter2" not in told
+
+
+def test_a_secret_that_could_be_guessed_is_refused() -> None:
+    """One that signs has 32 bytes; counted as bytes, as the signature does."""
+    told = problem(environ={"TURNWIRE_HTTP__SECRET": 31 * "x"})
+    assert told == (
+        'http.secret: must be a word of 32 bytes or more, such as `openssl rand -hex 32` gives, not "***"'
+        " (environment TURNWIRE_HTTP__SECRET)"
+    )
+    for secret in (32 * "x", 16 * "é"):
+        assert load_settings(environ={"TURNWIRE_HTTP__SECRET": secret}).settings.http.secret == secret
 
 
 def test_a_url_without_a_password_is_shown_as_it_is() -> None:
