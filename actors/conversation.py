@@ -15,7 +15,7 @@ from turnwire.messages.agui.custom import read_custom
 from turnwire.messages.agui.events import Custom, UnknownAguiEvent
 from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.errors import ClosedError, InvalidEventError
-from turnwire.messages.events import Json
+from turnwire.messages.particulars import Json
 from turnwire.messages.ui import ProcessorResult, SavedConversation, UIMessage
 
 CHECKPOINT_EVERY = 64  # events: some 0.2 ms of work, short enough that other tasks keep their pace

@@ -23,7 +23,7 @@ from turnwire.actors.thread_desk import ThreadDesk
 from turnwire.actors.thread_turns import ThreadTurns
 from turnwire.actors.tool import Tool, ToolSet
 from turnwire.messages.errors import LogUnavailableError
-from turnwire.messages.events import ErrorInfo
+from turnwire.messages.particulars import ErrorInfo
 from turnwire.messages.runs import Answer, PendingCall, RunInput, RunOutcome
 
 

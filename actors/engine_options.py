@@ -9,7 +9,7 @@ import attrs
 from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
 from turnwire.actors.core.loop import MAX_ITERATIONS, LoopStrategy, max_iterations
 from turnwire.actors.core.tool_results import MAX_RESULT_CHARS
-from turnwire.messages.events import Json
+from turnwire.messages.particulars import Json
 from turnwire.messages.providers.adapter import epoch_milliseconds
 from turnwire.messages.runs import RunInput
 

@@ -1,6 +1,7 @@
 """StreamEvents: what a provider's stream says once an adapter has put it into our words. Frozen nouns only.
 
-The fields and their meaning stand in docs/reference.md. Three choices that a reader will wonder about:
+The fields and their meaning stand in docs/reference.md. What an item came to stands in final_items.py, what other
+messages tell in the same way in particulars.py; both are given on here. Three choices that a reader will wonder about:
 
 - `type` is not a field. The class of a payload says it, and the codec's table gives it its wire name, so the
   two cannot disagree inside the program.
@@ -10,15 +11,60 @@ The fields and their meaning stand in docs/reference.md. Three choices that a re
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import attrs
-import msgspec
 
-Json: TypeAlias = Any  # a JSON value that passes through us unread; the one place where Any is the honest type
-Id: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]  # opaque: no UUID syntax is demanded, only not ""
-Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
-Origin: TypeAlias = Literal["user", "agent", "system"]
+from turnwire.messages.final_items import (
+    FinalCancelled,
+    FinalError,
+    FinalFunctionCall,
+    FinalFunctionCallOutput,
+    FinalItem,
+    FinalMessage,
+    FinalReasoning,
+    FinalScriptExecution,
+    FinalScriptExecutionOutput,
+)
+from turnwire.messages.particulars import Count, ErrorInfo, Id, Json, Origin, TraceContext, Usage
+
+__all__ = [
+    "Count",
+    "ErrorInfo",
+    "FinalCancelled",
+    "FinalError",
+    "FinalFunctionCall",
+    "FinalFunctionCallOutput",
+    "FinalItem",
+    "FinalMessage",
+    "FinalReasoning",
+    "FinalScriptExecution",
+    "FinalScriptExecutionOutput",
+    "Heartbeat",
+    "Id",
+    "ItemCancelled",
+    "ItemDelta",
+    "ItemDone",
+    "ItemError",
+    "ItemStart",
+    "ItemType",
+    "Json",
+    "Origin",
+    "Payload",
+    "ResponseDone",
+    "ResponseError",
+    "ResponseStart",
+    "ScriptExecutionDone",
+    "ScriptExecutionError",
+    "ScriptExecutionStart",
+    "StreamEvent",
+    "TraceContext",
+    "TurnAbortedByUser",
+    "UnknownPayload",
+    "Usage",
+    "UsageUpdate",
+]
+
 ItemType: TypeAlias = Literal[
     "message",
     "reasoning",
@@ -28,149 +74,6 @@ ItemType: TypeAlias = Literal[
     "script_execution_output",
     "error",
 ]
-
-
-@attrs.frozen(kw_only=True)
-class TraceContext:
-    """W3C trace context of the request that caused an event."""
-
-    traceparent: str
-    tracestate: str | None = None
-
-
-@attrs.frozen(kw_only=True)
-class ErrorInfo:
-    """What went wrong, as the producer tells it."""
-
-    code: str
-    message: str
-    stack: str | None = None
-    details: Json = None
-
-
-@attrs.frozen(kw_only=True)
-class Usage:
-    """Tokens spent. Unknown is None, never zero."""
-
-    prompt_tokens: Count | None = None
-    completion_tokens: Count | None = None
-    total_tokens: Count | None = None
-    cached_tokens: Count | None = None
-    cache_write_tokens: Count | None = None
-    reasoning_tokens: Count | None = None
-
-
-# What an item came to, as its `item_done` says it. `origin` is a word; for messages one of three.
-
-
-@attrs.frozen(kw_only=True)
-class FinalMessage:
-    """A finished message."""
-
-    id: Id
-    content: str
-    origin: Origin = "agent"
-    annotations: list[Json] | None = None
-    correlation_id: Id | None = None
-    provider_data: Json = None
-
-
-@attrs.frozen(kw_only=True)
-class FinalReasoning:
-    """A finished block of reasoning."""
-
-    id: Id
-    content: str
-    origin: str | None = None
-    correlation_id: Id | None = None
-    provider_data: Json = None
-
-
-@attrs.frozen(kw_only=True)
-class FinalFunctionCall:
-    """A finished tool call. `arguments` is JSON text; None counts as empty text."""
-
-    id: Id
-    name: str
-    call_id: Id
-    arguments: str | None = None
-    origin: str | None = None
-    correlation_id: Id | None = None
-    provider_data: Json = None
-
-
-@attrs.frozen(kw_only=True)
-class FinalFunctionCallOutput:
-    """What a tool gave back. `output` is text, which may be JSON."""
-
-    id: Id
-    call_id: Id
-    output: str
-    success: bool | None = None
-    origin: str | None = None
-    correlation_id: Id | None = None
-    provider_data: Json = None
-
-
-@attrs.frozen(kw_only=True)
-class FinalError:
-    """An item that turned out to be an error."""
-
-    id: Id
-    code: str
-    message: str
-    details: Json = None
-    origin: str | None = None
-    correlation_id: Id | None = None
-    provider_data: Json = None
-
-
-@attrs.frozen(kw_only=True)
-class FinalCancelled:
-    """An item that was taken back."""
-
-    id: Id
-    reason: str | None = None
-    origin: str | None = None
-    correlation_id: Id | None = None
-    provider_data: Json = None
-
-
-@attrs.frozen(kw_only=True)
-class FinalScriptExecution:
-    """A script that was run. Lives in log A only."""
-
-    id: Id
-    code: str
-    origin: str | None = None
-    correlation_id: Id | None = None
-    provider_data: Json = None
-
-
-@attrs.frozen(kw_only=True)
-class FinalScriptExecutionOutput:
-    """What a script gave back. Lives in log A only."""
-
-    id: Id
-    script_id: Id
-    result: Json
-    success: bool
-    error: Json = None
-    origin: str | None = None
-    correlation_id: Id | None = None
-    provider_data: Json = None
-
-
-FinalItem: TypeAlias = (
-    FinalMessage
-    | FinalReasoning
-    | FinalFunctionCall
-    | FinalFunctionCallOutput
-    | FinalError
-    | FinalCancelled
-    | FinalScriptExecution
-    | FinalScriptExecutionOutput
-)
 
 
 @attrs.frozen(kw_only=True)

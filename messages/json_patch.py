@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from turnwire.messages.events import Json
 from turnwire.messages.json_text import MAX_DEPTH
+from turnwire.messages.particulars import Json
 from turnwire.messages.providers.json_shapes import is_list, is_object
 
 MAX_COPIED = 100_000

@@ -10,7 +10,7 @@ from typing import Final
 
 import attrs
 
-from turnwire.messages.events import Json
+from turnwire.messages.particulars import Json
 from turnwire.messages.providers.json_shapes import is_object, text_at
 from turnwire.messages.ui import Part, ToolCallPart, ToolResultPart, UIMessage
 

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from turnwire.messages.events import Id, Json
+from turnwire.messages.particulars import Id, Json
 from turnwire.messages.ui import UIMessage
 
 

@@ -17,7 +17,7 @@ import attrs
 from msgspec import UNSET, UnsetType
 
 from turnwire.messages.agui.messages import MediaKind, MediaSource
-from turnwire.messages.events import Id, Json, Usage
+from turnwire.messages.particulars import Id, Json, Usage
 
 Role: TypeAlias = Literal["user", "assistant", "system", "developer"]
 ToolCallState: TypeAlias = Literal[

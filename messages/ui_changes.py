@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 import attrs
 
-from turnwire.messages.events import Json
+from turnwire.messages.particulars import Json
 from turnwire.messages.ui import UIMessage
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 from msgspec import UNSET, UnsetType
 
-from turnwire.messages.events import Json
+from turnwire.messages.particulars import Json
 from turnwire.messages.ui import Approval, ToolCallPart, ToolCallState
 
 _ORDER: dict[ToolCallState, int] = {

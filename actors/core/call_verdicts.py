@@ -6,7 +6,7 @@ import attrs
 
 from turnwire.actors.core.misfits import MisfitError, say_misfit
 from turnwire.actors.core.toolset import Tool, ToolSet, read_object
-from turnwire.messages.events import Json
+from turnwire.messages.particulars import Json
 
 VerdictKind: TypeAlias = Literal["run", "client_tool", "approval", "refuse"]
 

@@ -16,8 +16,8 @@ from turnwire.actors.core.counts import Counts
 from turnwire.actors.core.message_list import Messages
 from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.errors import UnknownCallError
-from turnwire.messages.events import Json
 from turnwire.messages.json_text import dump_json, refuse_nan
+from turnwire.messages.particulars import Json
 from turnwire.messages.ui import ProcessorResult, UIMessage
 from turnwire.messages.ui_changes import ConversationChange, StateChanged
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 import attrs
 
 from turnwire.actors.core.chunking import ChunkStrategy, Immediate
-from turnwire.messages.events import Json
+from turnwire.messages.particulars import Json
 from turnwire.messages.ui import ToolCallState, UIMessage
 
 

@@ -13,8 +13,8 @@ from turnwire.actors.core.thinking_flow import ThinkingFlow
 from turnwire.actors.core.tool_desk import ToolDesk
 from turnwire.messages.agui.events import AguiEvent, TextMessageContent
 from turnwire.messages.dialects.agui_chunks import AguiChunks
-from turnwire.messages.events import Json, Usage
 from turnwire.messages.json_text import mend_surrogates, parse_json_or_text
+from turnwire.messages.particulars import Json, Usage
 from turnwire.messages.providers.usage import add_usage
 from turnwire.messages.ui import ProcessorResult, ProviderData, Role, TextPart, UIMessage
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, cast
 import attrs
 from msgspec import UNSET
 
-from turnwire.messages.events import Json
+from turnwire.messages.particulars import Json
 
 Hint: TypeAlias = Any
 """A type hint. They have no common type."""

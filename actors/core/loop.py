@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import attrs
 
-from turnwire.messages.events import Usage
+from turnwire.messages.particulars import Usage
 from turnwire.messages.ui import CalledTool
 
 MAX_ITERATIONS = 5

@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 from turnwire.actors.core.call_facts import CallFacts, facts_of, with_facts
 from turnwire.actors.core.histories import History, TextHistory
 from turnwire.actors.core.partial_json import PartialJson, parse_partial
-from turnwire.messages.events import Json
+from turnwire.messages.particulars import Json
 from turnwire.messages.ui import Part, ProviderData, TextPart, ToolCallPart
 
 _P = TypeVar("_P", bound=Part)

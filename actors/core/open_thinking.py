@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from turnwire.actors.core.histories import TextHistory
-from turnwire.messages.events import Json
+from turnwire.messages.particulars import Json
 from turnwire.messages.ui import ProviderData, ThinkingPart
 
 

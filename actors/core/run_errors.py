@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from turnwire.messages.events import ErrorInfo
+from turnwire.messages.particulars import ErrorInfo
 from turnwire.messages.providers.endings import make_error
 
 INTERNAL_ERROR = make_error("INTERNAL_ERROR", "the run failed for an internal reason", retryable=False)

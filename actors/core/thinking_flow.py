@@ -9,7 +9,7 @@ from turnwire.actors.core.message_list import MessageList
 from turnwire.actors.core.open_message import OpenMessage
 from turnwire.actors.core.open_thinking import OpenThinking
 from turnwire.actors.core.text_flow import Halves, TextFlow
-from turnwire.messages.events import Json
+from turnwire.messages.particulars import Json
 
 
 class ThinkingFlow:

@@ -8,8 +8,8 @@ from typing import Final, cast
 
 import attrs
 
-from turnwire.messages.events import Json
 from turnwire.messages.json_text import MAX_DEPTH, dump_json, mend_surrogates, refuse_nan
+from turnwire.messages.particulars import Json
 
 MAX_RESULT_CHARS: Final = 100_000
 """How long a result may be if nobody says otherwise: some 25,000 tokens, a good part of what a model can hold."""

@@ -27,7 +27,7 @@ from turnwire.actors.core.hints import (
     kind_of,
     strip,
 )
-from turnwire.messages.events import Json
+from turnwire.messages.particulars import Json
 
 Schema: TypeAlias = dict[str, Json]
 

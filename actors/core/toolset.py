@@ -21,8 +21,8 @@ from turnwire.actors.core.hints import Field, hints_of
 from turnwire.actors.core.misfits import MisfitError
 from turnwire.actors.core.tool_arguments import structure_fields
 from turnwire.actors.core.tool_schema import Schema, object_schema
-from turnwire.messages.events import Json
 from turnwire.messages.json_text import parse_json
+from turnwire.messages.particulars import Json
 from turnwire.messages.runs import ToolSpec
 
 ToolFunction: TypeAlias = Callable[..., Any]

@@ -5,7 +5,6 @@ from typing import Any, cast
 
 from turnwire.actors.core.item_buffer import ItemBuffer
 from turnwire.actors.core.tool_calls import OpenCall
-from turnwire.messages.events import ErrorInfo, Origin, Usage
 from turnwire.messages.json_text import mend_surrogates, parse_json
 from turnwire.messages.outputs import (
     Content,
@@ -22,6 +21,7 @@ from turnwire.messages.outputs import (
     TurnStatus,
     TurnUsage,
 )
+from turnwire.messages.particulars import ErrorInfo, Origin, Usage
 from turnwire.messages.quick_outputs import make_message
 
 

@@ -12,7 +12,7 @@ import attrs
 from turnwire.messages.agui.codec import structure_agui, unstructure_agui
 from turnwire.messages.agui.more_events import AnyAguiEvent
 from turnwire.messages.errors import InvalidEventError
-from turnwire.messages.events import Id, Json
+from turnwire.messages.particulars import Id, Json
 from turnwire.messages.shapes import Shape
 from turnwire.messages.ui import UIMessage
 from turnwire.messages.ui_codec import UI_MESSAGE

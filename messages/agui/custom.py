@@ -5,7 +5,7 @@ from typing import TypeAlias
 import attrs
 
 from turnwire.messages.agui.events import Custom
-from turnwire.messages.events import Id, Json
+from turnwire.messages.particulars import Id, Json
 from turnwire.messages.shapes import Shape
 from turnwire.messages.ui import Approval
 

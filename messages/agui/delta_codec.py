@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from turnwire.messages.agui.events import TextMessageContent, ToolCallArgs
-from turnwire.messages.events import Id
+from turnwire.messages.particulars import Id
 
 
 class _Text(

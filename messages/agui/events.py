@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from turnwire.messages.events import Id, Json, Usage
+from turnwire.messages.particulars import Id, Json, Usage
 
 TextRole: TypeAlias = Literal["assistant", "user", "system", "developer"]
 AguiFinishReason: TypeAlias = Literal["stop", "length", "content_filter", "tool_calls"]

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from turnwire.messages.events import Id, Json
+from turnwire.messages.particulars import Id, Json
 
 MediaKind: TypeAlias = Literal["image", "audio", "video", "document"]
 

@@ -23,7 +23,7 @@ from turnwire.messages.agui.events import (
     UnknownAguiEvent,
 )
 from turnwire.messages.agui.messages import AguiMessage, ContentPart
-from turnwire.messages.events import Id, Json
+from turnwire.messages.particulars import Id, Json
 
 
 @attrs.frozen(kw_only=True)

@@ -5,7 +5,7 @@ from typing import Any, cast
 import attrs
 
 from turnwire.messages.errors import InvalidEventError
-from turnwire.messages.events import Count, Usage
+from turnwire.messages.particulars import Count, Usage
 from turnwire.messages.providers.usage import add_usage
 from turnwire.messages.shapes import Shape, each
 from turnwire.messages.wire import json_name

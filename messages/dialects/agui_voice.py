@@ -34,8 +34,8 @@ from turnwire.messages.agui.more_events import (
     ToolCallResult,
 )
 from turnwire.messages.dialects.agui_words import ENDS, ITEM_ID, PROVIDER_DATA, Notes
-from turnwire.messages.events import Json
 from turnwire.messages.json_text import dump_json
+from turnwire.messages.particulars import Json
 
 
 class AguiVoice:

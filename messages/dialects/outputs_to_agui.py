@@ -24,7 +24,6 @@ from turnwire.messages.dialects.agui_voice import AguiVoice
 from turnwire.messages.dialects.agui_words import Notes
 from turnwire.messages.dialects.call_texts import UNKNOWN_TOOL, arguments_of, error_of, output_of
 from turnwire.messages.dialects.turn_messages import ROLES, turn_messages
-from turnwire.messages.events import ErrorInfo, Usage
 from turnwire.messages.outputs import (
     Content,
     Message,
@@ -36,6 +35,7 @@ from turnwire.messages.outputs import (
     TurnStarted,
     TurnUsage,
 )
+from turnwire.messages.particulars import ErrorInfo, Usage
 from turnwire.messages.providers.endings import truncated
 
 

@@ -12,8 +12,8 @@ from msgspec import UNSET
 
 from turnwire.messages.agui.messages import MediaKind, MediaSource
 from turnwire.messages.errors import InvalidEventError
-from turnwire.messages.events import Id
 from turnwire.messages.json_text import dump_json
+from turnwire.messages.particulars import Id
 from turnwire.messages.runs import ApprovalAnswer
 from turnwire.messages.shapes import Shape
 from turnwire.messages.ui import (

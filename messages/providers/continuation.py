@@ -4,7 +4,7 @@ import secrets
 
 import attrs
 
-from turnwire.messages.events import TraceContext, Usage
+from turnwire.messages.particulars import TraceContext, Usage
 
 
 @attrs.frozen(kw_only=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
-from turnwire.messages.events import ErrorInfo
+from turnwire.messages.particulars import ErrorInfo
 from turnwire.messages.providers.json_shapes import JsonObject, bare_text, is_object
 
 FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter", "refusal", "pause", "other"]

@@ -5,7 +5,7 @@ Unknown is None and stays so; only what a provider said is ever added up.
 
 import attrs
 
-from turnwire.messages.events import Usage
+from turnwire.messages.particulars import Usage
 from turnwire.messages.providers.json_shapes import JsonObject, count_at, object_at
 
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from turnwire.messages.events import Json
+from turnwire.messages.particulars import Json
 from turnwire.runtime.models.provider import ProviderModel
 from turnwire.runtime.providers.endpoints import Endpoint, anthropic_messages, openai_chat, openai_responses
 from turnwire.runtime.providers.http import open_client

@@ -11,7 +11,7 @@ from turnwire.messages.agui.client_lines import (
     ClientToolResult,
     ConversationLine,
 )
-from turnwire.messages.events import Json
+from turnwire.messages.particulars import Json
 from turnwire.messages.ui import UIMessage
 
 
