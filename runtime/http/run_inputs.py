@@ -83,7 +83,7 @@ def read_thread_turn(fields: dict[str, Any], thread_id: str) -> RunInput:
     """Read the body of POST /xapi/threads/{thread_id}/turns. Raises HttpError 422, InvalidEventError."""
     turn_id = text_at(fields, "turnId", default=new_id("turn")) or ""
     message = _message(fields.get("message"), turn_id)
-    answers = _ANSWERS[0](fields.get("answers") or [], "$.answers", None)
+    answers = _several(_ANSWERS, fields, "answers")
     if message is None and not answers:
         raise unprocessable("$: expected a message, answers, or both; got neither")
     return RunInput(
@@ -92,7 +92,7 @@ def read_thread_turn(fields: dict[str, Any], thread_id: str) -> RunInput:
         thread_id=thread_id,
         new_messages=() if message is None else (message,),
         answers=answers,
-        client_tools=_TOOLS[0](fields.get("tools") or [], "$.tools", None),
+        client_tools=_several(_TOOLS, fields, "tools"),
         model=text_at(fields, "model"),
         instructions=_free_text(fields, "instructions"),
     )
@@ -109,7 +109,7 @@ def read_agui_run(fields: dict[str, Any], instructions: str | None) -> RunInput:
         turn_id=asked.run_id,
         thread_id=check_text(asked.thread_id, "$.threadId"),
         messages=_not_too_many(tuple(ui_messages_of(asked.messages))),
-        answers=_ANSWERS[0](props.get("answers") or [], "$.forwardedProps.answers", None),
+        answers=_several(_ANSWERS, props, "answers", path="$.forwardedProps"),
         client_tools=asked.tools,
         model=text_at(props, "model", path="$.forwardedProps"),
         state=asked.state or None,
@@ -132,7 +132,7 @@ def read_chat_run(fields: dict[str, Any]) -> RunInput:
         thread_id=thread_id,
         messages=_not_too_many(chat.messages),
         answers=chat.answers,
-        client_tools=_TOOLS[0](fields.get("tools") or [], "$.tools", None),
+        client_tools=_several(_TOOLS, fields, "tools"),
         model=text_at(fields, "model"),
     )
 
@@ -159,6 +159,12 @@ def _message(value: object, turn_id: str) -> UIMessage | None:
             return message
         case _:
             raise InvalidEventError(f"expected a string or a message, got {json_name(value)}", path="$.message")
+
+
+def _several(kind: Nested, fields: dict[str, Any], name: str, *, path: str = "$") -> Any:
+    """Read a list; null or absent is an empty one, and anything else is none."""
+    value = fields.get(name)
+    return kind[0]([] if value is None else value, f"{path}.{name}", None)
 
 
 def _free_text(fields: dict[str, Any], name: str) -> str | None:

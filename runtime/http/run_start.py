@@ -20,7 +20,7 @@ from turnwire.runtime.queue.announcement import Announcement
 async def start_run(service: Service, request: Request, run: RunInput, *, where: str) -> None:
     """Have a run begin, unless it did. `where` is the place of the turn's id in the request, for errors.
 
-    Raises HttpError: 403, 409 for a turn of another thread, 422 for a model that there is not, 501 without any.
+    Raises HttpError: 403, 409 for a turn of another thread or run, 422 for a model that there is not, 501 without any.
     """
     await service.authorise(request, "write", Target(run.turn_id, run.thread_id))
     turn = Announcement(run_id=run.run_id, turn_id=run.turn_id, thread_id=run.thread_id, kind="engine")
@@ -39,9 +39,12 @@ async def start_run(service: Service, request: Request, run: RunInput, *, where:
 async def _is_known(service: Service, turn: Announcement, where: str) -> bool:
     """Was this turn announced? Raises HttpError 409 where its id is another's."""
     directory = service.backend.directory
-    thread_id, other = await directory.thread_of(turn.turn_id), await directory.turn_of(turn.run_id)
+    thread_id, run_id = await directory.thread_of(turn.turn_id), await directory.run_of(turn.turn_id)
+    other = await directory.turn_of(turn.run_id)
     if thread_id is not None and thread_id != turn.thread_id:
         raise conflict(f"{where}: turn {turn.turn_id!r} belongs to thread {thread_id!r}")
+    if run_id is not None and run_id != turn.run_id:
+        raise conflict(f"{where}: turn {turn.turn_id!r} belongs to run {run_id!r}")
     if other is not None and other != turn.turn_id:
         raise conflict(f"{where}: run {turn.run_id!r} belongs to turn {other!r}")
     return thread_id is not None

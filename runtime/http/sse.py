@@ -142,11 +142,13 @@ class EventStream:
         try:
             await _send(send, OPEN + await source.begin())
             while not self._is_ending:
+                has_more = True
                 with trio.move_on_after(self._heartbeat) as self._waiting:
-                    if not await source.wait():
-                        await _send(send, source.finish())
-                        return
+                    has_more = await source.wait()
                 is_quiet, self._waiting = self._waiting.cancelled_caught, None
+                if not has_more:  # told out here: neither a heartbeat nor a shutdown may cut in half what is sent
+                    await _send(send, source.finish())
+                    return
                 if not is_quiet:
                     await _send(send, await source.take())
                 elif not self._is_ending:

@@ -77,7 +77,7 @@ async def test_asking_twice_for_the_same_turn_starts_it_once() -> None:
         ({"message": 7}, "$.message: "),
         ({"message": {"role": "user"}}, "$.message.id: "),
         ({"message": {"id": "x", "role": "assistant"}}, "$.message.role: "),
-        ({"message": "x", "answers": {}}, ""),
+        ({"message": "x", "answers": {}}, "$.answers: "),
         ({"answers": "x"}, "$.answers: "),
         ({"answers": [{"approvalId": "a"}]}, "$.answers[0].approved: "),
         ({"answers": [{"output": 1}]}, "$.answers[0].toolCallId: "),
@@ -86,6 +86,7 @@ async def test_asking_twice_for_the_same_turn_starts_it_once() -> None:
         ({"message": "x", "turnId": "a\nb"}, "$.turnId: "),
         ({"message": "x", "turnId": "x" * 600}, "$.turnId: "),
         ({"message": "x", "model": "gpt"}, "model: "),
+        ({"message": "x", "tools": ""}, "$.tools: "),
         ({"message": "x", "tools": [{"description": "y"}]}, "$.tools[0].name: "),
         ({"message": "x", "tools": [{"name": "a tool"}]}, "$.tools[0]: "),
         ({"message": "x", "instructions": 1}, "$.instructions: "),
@@ -96,10 +97,9 @@ async def test_what_cannot_be_a_turn_is_refused_with_its_place(body: Any, where:
     """And nothing is started."""
     async with open_asked(script=["never"]) as asked:
         answer = await asked.post(TURNS, body)
-        if where:
-            assert answer.status_code == 422, answer.text
-            assert answer.json()["error"]["message"].startswith(where)
-            assert (await asked.http.get("/xapi/turns")).json()["turns"] == []
+        assert answer.status_code == 422, answer.text
+        assert answer.json()["error"]["message"].startswith(where)
+        assert (await asked.http.get("/xapi/turns")).json()["turns"] == []
 
 
 async def test_without_a_model_no_turn_can_be_started() -> None:
@@ -268,6 +268,15 @@ async def test_a_run_cannot_have_the_events_of_another_turn() -> None:
             answer = await asked.post("/agui", {"threadId": "other", "runId": run, "messages": [message]})
             assert answer.status_code == 409
             assert answer.json()["error"]["message"].startswith(said)
+
+
+async def test_a_turn_that_a_producer_writes_is_not_begun_in_its_own_thread_either() -> None:
+    """Whoever asks for it is told whose it is: a 202 would have lost the message."""
+    async with open_asked(script=["never"]) as asked:
+        await asked.publish("r", started("t", "th"))
+        answer = await asked.post(TURNS, {"message": "Hi", "turnId": "t"})
+        assert answer.status_code == 409
+        assert answer.json()["error"]["message"] == "$.turnId: turn 't' belongs to run 'r'"
 
 
 async def test_more_messages_than_any_model_reads_are_refused() -> None:
