@@ -21,7 +21,7 @@ from turnwire.messages.providers import ADAPTERS, Adapter
 from turnwire.messages.providers.adapter import DONE_MARKER
 from turnwire.messages.providers.json_shapes import is_object
 from turnwire.messages.sse import SseParser
-from turnwire.runtime.cli.lines import open_input
+from turnwire.runtime.cli.lines import open_input, write_out
 
 NAME = "adapt"
 SUMMARY = "provider events in, StreamEvents out"
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     except OSError as exc:
         if isinstance(exc, BrokenPipeError):
             raise  # whoever read our output has gone; that is not about the input
-        print(f"turnwire adapt: {args.file}: {exc.strerror}", file=sys.stderr)
+        print(f"turnwire adapt: {f'{args.file}: {exc.strerror}' if exc.strerror else exc}", file=sys.stderr)
         return 2
 
 
@@ -182,5 +182,4 @@ class _SseLines:
 
 def _write(events: list[StreamEvent]) -> None:
     if events:
-        sys.stdout.write("".join(f"{encode_event(event).decode()}\n" for event in events))
-        sys.stdout.flush()  # a live pipe must not wait for a full buffer
+        write_out(b"".join(encode_event(event) + b"\n" for event in events))

@@ -29,7 +29,7 @@ from turnwire.messages.ui_changes import (
 )
 from turnwire.messages.ui_codec import unstructure_result, unstructure_ui_message, unstructure_ui_messages
 from turnwire.messages.wire import parse_document
-from turnwire.runtime.cli.lines import Complaints, open_input
+from turnwire.runtime.cli.lines import Complaints, open_input, write_out
 from turnwire.runtime.record import apply_line
 
 NAME = "converse"
@@ -110,5 +110,4 @@ def _unstructure(change: ConversationChange) -> dict[str, Any]:
 
 
 def _write(document: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(dump_json(document) + b"\n")
-    sys.stdout.buffer.flush()
+    write_out(dump_json(document) + b"\n")

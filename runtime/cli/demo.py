@@ -81,7 +81,7 @@ def _run_here(speed: float) -> int:
 
             trio.run(_play, show, speed, counts)
         return 0
-    output = LineWriter(sys.stdout.buffer, flush=True)
+    output = LineWriter(flush=True)
 
     async def write(message: StreamMessage) -> None:
         output.write(message.payload.encode())

@@ -1,10 +1,11 @@
-"""Lines in, from a file or a pipe, and complaints about them out."""
+"""Lines in, from a file or a pipe; lines out, as long as somebody takes them; and complaints about them."""
 
 import os
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO, cast
 
 import trio
 
@@ -12,8 +13,57 @@ CHUNK = 64 * 1024  # bytes: what a pipe holds
 
 
 def open_input(name: str | None) -> BinaryIO:
-    """Open the named file; no name, or "-", is standard input."""
-    return sys.stdin.buffer if name in (None, "-") else Path(str(name)).open("rb")
+    """Open the named file; no name, or "-", is standard input. Raises OSError."""
+    if name not in (None, "-"):
+        return Path(str(name)).open("rb")
+    given = cast("TextIO | None", sys.stdin)
+    if given is None:
+        raise OSError("standard input is closed")
+    return given.buffer
+
+
+class OutputError(Exception):
+    """Standard output cannot be written to, for a reason other than that its reader has gone. For who started us."""
+
+    def __init__(self, reason: str | None) -> None:
+        super().__init__(f"cannot write to standard output: {reason or 'for no known reason'}")
+
+
+def has_output() -> bool:
+    """Is there a standard output? Python has None for a stream that was closed before we began."""
+    return cast("TextIO | None", sys.stdout) is not None
+
+
+def standard_output() -> BinaryIO:
+    """Give where lines go. Raises OutputError if there is nowhere."""
+    if not has_output():
+        raise OutputError("it is closed")
+    return sys.stdout.buffer
+
+
+def write_out(text: bytes) -> None:
+    """Write to standard output at once. Raises OutputError, or BrokenPipeError when nobody reads any more."""
+    output = standard_output()
+    with _told_apart():
+        output.write(text)
+        output.flush()
+
+
+def flush_out() -> None:
+    """Have all that was written go out. Raises as `write_out` does; no output at all is fine."""
+    if has_output():
+        with _told_apart():
+            sys.stdout.flush()
+
+
+@contextmanager
+def _told_apart() -> Generator[None, None, None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as exc:
+        raise OutputError(exc.strerror) from exc
 
 
 class Complaints:
@@ -31,9 +81,9 @@ class Complaints:
 class LineWriter:
     """Writes lines to standard output. When its reader has gone, `until_broken` is cancelled: the run is over."""
 
-    def __init__(self, stream: BinaryIO, *, flush: bool) -> None:
+    def __init__(self, *, flush: bool) -> None:
         self.until_broken = trio.CancelScope()
-        self._stream = stream
+        self._stream = standard_output()
         self._flush = flush
         self._broken: OSError | None = None
 
@@ -48,9 +98,10 @@ class LineWriter:
             self.until_broken.cancel()
 
     def raise_if_broken(self) -> None:
-        """Raise what ended the run early, if something did."""
-        if self._broken is not None:
-            raise self._broken
+        """Raise what ended the run early, if something did: BrokenPipeError or OutputError."""
+        with _told_apart():
+            if self._broken is not None:
+                raise self._broken
 
 
 async def live_lines(source: BinaryIO) -> AsyncGenerator[bytes, None]:

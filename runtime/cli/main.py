@@ -1,6 +1,7 @@
 """The `turnwire` program: finds the subcommand, sets up logging, and turns every ending into an exit code.
 
-Exit codes: 0 done; 1 done, but some input was bad (each named on standard error); 2 wrong usage or settings.
+Exit codes: 0 done; 1 done, but some input was bad (each named on standard error), or the output could not be written;
+2 wrong usage or settings.
 """
 
 import argparse
@@ -13,6 +14,7 @@ from importlib.metadata import version
 from typing import Protocol
 
 from turnwire.runtime.cli import adapt, bench, converse, demo, process, serve, settings, tail, worker
+from turnwire.runtime.cli.lines import OutputError, flush_out, has_output
 
 INTERRUPTED = 128 + signal.SIGINT
 
@@ -55,12 +57,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="turnwire: %(message)s")
     try:
         code: int = args.run(args)
-        sys.stdout.flush()
+        flush_out()
     except BrokenPipeError:
-        # Whoever read our output has gone: that is no error. Python flushes stdout once more on its way out and
-        # would complain, so what is left goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        _drop_output()
+        return 0  # whoever read our output has gone: that is no error
+    except OutputError as exc:
+        print(f"turnwire: {exc}", file=sys.stderr)
+        _drop_output()
+        return 1
     except KeyboardInterrupt:
         return INTERRUPTED
     except BaseExceptionGroup as group:  # Ctrl-C that reached a task inside a nursery comes out in a group
@@ -68,6 +72,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         return INTERRUPTED
     return code
+
+
+def _drop_output() -> None:
+    """Let what is left go nowhere: Python flushes stdout once more on its way out, and would complain."""
+    if has_output():
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     except (ValueError, OSError) as exc:
         print(f"turnwire process: {exc}", file=sys.stderr)
         return 2
-    complaints, output = Complaints(), _Output(sys.stdout.buffer, bare=args.bare, flush=args.clock == "real")
+    complaints, output = Complaints(), _Output(bare=args.bare, flush=args.clock == "real")
     with source:
         if args.clock == "real":
             trio.run(_process_live, source, args.thread, options, output, complaints)
@@ -193,8 +193,8 @@ class _LiveTurns:
 class _Output(LineWriter):
     """The sink: an emission is a line."""
 
-    def __init__(self, stream: BinaryIO, *, bare: bool, flush: bool) -> None:
-        super().__init__(stream, flush=flush)
+    def __init__(self, *, bare: bool, flush: bool) -> None:
+        super().__init__(flush=flush)
         self._bare = bare
 
     async def __call__(self, message: StreamMessage) -> None:

@@ -9,6 +9,7 @@ import os
 import sys
 from itertools import groupby
 
+from turnwire.runtime.cli.lines import write_out
 from turnwire.runtime.settings import LoadedSettings, SettingsError, load_settings
 from turnwire.runtime.settings.sources import FILE_VARIABLE, all_fields
 from turnwire.runtime.settings.values import shown
@@ -47,10 +48,8 @@ def run(args: argparse.Namespace) -> int:
     if loaded is None:
         return 2
     for group, names in groupby(all_fields(), key=lambda name: name.partition(".")[0]):
-        print(f"[{group}]")
-        for name in names:
-            print(_line(name, loaded))
-        print()
+        lines = (f"[{group}]", *(_line(name, loaded) for name in names), "", "")
+        write_out("\n".join(lines).encode())
     return 0
 
 

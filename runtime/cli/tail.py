@@ -69,7 +69,7 @@ def _read_token(given: str | None) -> str | None:
 async def _tail(args: argparse.Namespace, token: str | None, after: EntryId) -> None:
     console = Console()
     if not console.is_terminal:
-        writer = LineWriter(sys.stdout.buffer, flush=True)
+        writer = LineWriter(flush=True)
         with writer.until_broken:
             await _follow(args, token, after, lambda read: writer.write(encode_output(read.output).encode()), _complain)
         writer.raise_if_broken()

@@ -29,7 +29,7 @@ def test_all_settings_are_printed_as_a_file_that_can_be_used(
 
 
 def test_secrets_are_hidden(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TURNWIRE_HTTP__SECRET", "hunter2")
+    monkeypatch.setenv("TURNWIRE_HTTP__SECRET", "hunter2" * 5)
     arguments = ["--set", "redis.url=redis://:hunter2@h/0", "--set", "http.tokens=hunter2,hunter2"]
     assert main(["settings", *arguments]) == 0
     out, err = capsys.readouterr()
