@@ -71,7 +71,7 @@ class Outbox:
         self.made = 0  # emissions made so far: the serial of the newest
         self._flying: tuple[Emission, ...] = ()  # oldest first
         self._waiting: dict[int, Emission] = {}  # by serial, oldest first
-        self._newest: dict[str, int] = {}  # item id → serial of its newest waiting emission
+        self._newest: dict[str, int] = {}  # while behind: item id → serial of its one waiting emission
 
     def __len__(self) -> int:
         """How many emissions wait, those in flight not counted."""
@@ -96,13 +96,10 @@ class Outbox:
         """Let an emission join at the end. It counts as made from here on."""
         self.made = serial = self.made + 1
         emission = Emission(output, at, size, serial, serial)
-        if isinstance(output, (Message, Thinking, ToolCall)):
-            if self._behind and (older := self._pull(output.item_id)) is not None:
-                _supersede(older, emission, output)
-                self.conflated += 1
-            self._newest[output.item_id] = serial
+        if self._behind and isinstance(output, (Message, Thinking, ToolCall)):
+            self._conflate(emission, output)
         self._waiting[serial] = emission
-        self._bytes += emission.size
+        self._bytes += size
 
     def withdraw_create(self, item_id: str) -> bool:
         """Take a waiting create out, if the sink is behind: its item was cancelled before anybody saw it."""
@@ -164,14 +161,15 @@ class Outbox:
             self._bytes -= emission.size
         self._flying = flying[count:]
         if self._behind and (self.is_empty or now < self._oldest_at() + self.patience):
-            self._behind = False
+            self._get_in_time()
 
     def give_up(self, emission: Emission) -> None:
         """Drop an emission in flight: it cannot be put into words."""
         if emission in self._flying:
             self._bytes -= emission.size
             self._flying = tuple(other for other in self._flying if other is not emission)
-            self._behind = self._behind and not self.is_empty
+            if self.is_empty:
+                self._get_in_time()
 
     def holds_up_to(self, serial: int) -> bool:
         """Does anything that was made up to this serial still wait, in this or in a newer form?"""
@@ -181,10 +179,9 @@ class Outbox:
         """Drop everything, because it can no longer be delivered, and say how many emissions that were."""
         dropped = len(self._waiting) + len(self._flying)
         self._waiting.clear()
-        self._newest.clear()
         self._flying = ()
         self._bytes = 0
-        self._behind = False
+        self._get_in_time()
         return dropped
 
     def _oldest_at(self) -> float:
@@ -195,23 +192,29 @@ class Outbox:
         self._behind = True
         emissions = list(self._waiting.values())
         self._waiting.clear()
-        self._newest.clear()
         self._bytes = sum(emission.size for emission in self._flying)
         for emission in emissions:
             output = emission.output
             if isinstance(output, (Message, Thinking, ToolCall)):
-                if (older := self._pull(output.item_id)) is not None:
-                    _supersede(older, emission, output)
-                    self.conflated += 1
-                self._newest[output.item_id] = emission.serial
+                self._conflate(emission, output)
             self._waiting[emission.serial] = emission
             self._bytes += emission.size
+
+    def _get_in_time(self) -> None:
+        self._behind = False
+        self._newest.clear()
+
+    def _conflate(self, emission: Emission, content: Content) -> None:
+        """Let an emission, about to join at the end, take the place of the one that waits of its item."""
+        if (older := self._pull(content.item_id)) is not None:
+            _supersede(older, emission, content)
+            self.conflated += 1
+        self._newest[content.item_id] = emission.serial
 
     def _launch(self, emissions: tuple[Emission, ...]) -> None:
         for emission in emissions:
             del self._waiting[emission.serial]
-            output, serial = emission.output, emission.serial
-            if isinstance(output, (Message, Thinking, ToolCall)) and self._newest.get(output.item_id) == serial:
+            if self._behind and isinstance(output := emission.output, (Message, Thinking, ToolCall)):
                 del self._newest[output.item_id]
         self._flying = emissions
 

