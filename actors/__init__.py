@@ -12,10 +12,10 @@ from turnwire.actors.core.message_list import Messages
 from turnwire.actors.core.options import TurnOptions
 from turnwire.actors.core.recovery import Recovered, Recovery, resume_turn
 from turnwire.actors.core.restarts import RestartBudget
-from turnwire.actors.core.retry import retry_delay
+from turnwire.actors.core.retry import RetryPolicy, retry_delay
 from turnwire.actors.core.text import estimate_tokens
 from turnwire.actors.core.tool_results import ToolResult
-from turnwire.actors.engine import Engine
+from turnwire.actors.engine import AnnouncedTurn, Engine
 from turnwire.actors.engine_options import EngineOptions
 from turnwire.actors.engine_ports import Model, ModelCall, ModelStream, Publish, ThreadStore
 from turnwire.actors.ports import BatchLog, Log, OnEmit, RawLog, Sink, make_event_id
@@ -25,6 +25,7 @@ from turnwire.actors.turn import Turn
 
 __all__ = [
     "DEFAULT_GRADIENT",
+    "AnnouncedTurn",
     "AnyOf",
     "BatchLog",
     "BufferInfo",
@@ -52,6 +53,7 @@ __all__ = [
     "Recovered",
     "Recovery",
     "RestartBudget",
+    "RetryPolicy",
     "Sink",
     "ThreadStore",
     "Tool",

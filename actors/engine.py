@@ -27,7 +27,7 @@ from turnwire.messages.particulars import ErrorInfo
 from turnwire.messages.runs import Answer, PendingCall, RunInput, RunOutcome
 
 
-class Announced(Protocol):
+class AnnouncedTurn(Protocol):
     """A turn that a worker has taken from its queue."""
 
     @property
@@ -78,7 +78,7 @@ class Engine:
         finally:
             del self._runs[run.run_id]
 
-    async def work(self, turn: Announced, publish: Publish) -> None:
+    async def work(self, turn: AnnouncedTurn, publish: Publish) -> None:
         """Run a turn that was announced to workers: what a worker calls. Its input was put into the store before."""
         bare = RunInput(run_id=turn.run_id, turn_id=turn.turn_id, thread_id=turn.thread_id)
         try:

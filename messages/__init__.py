@@ -84,6 +84,14 @@ from turnwire.messages.outputs import (
     TurnUsage,
 )
 from turnwire.messages.runs import Answer, ApprovalAnswer, PendingCall, RunInput, RunOutcome, ToolAnswer, ToolSpec
+from turnwire.messages.runs_codec import (
+    decode_answer,
+    decode_pending,
+    decode_run_input,
+    encode_answer,
+    encode_pending,
+    encode_run_input,
+)
 from turnwire.messages.ui import (
     Approval,
     CalledTool,
@@ -210,16 +218,22 @@ __all__ = [
     "UsageUpdate",
     "WrongLoopError",
     "decode_agui",
+    "decode_answer",
     "decode_event",
     "decode_message",
     "decode_output",
+    "decode_pending",
+    "decode_run_input",
     "decode_saved",
     "decode_ui_message",
     "decode_ui_messages",
     "encode_agui",
+    "encode_answer",
     "encode_event",
     "encode_message",
     "encode_output",
+    "encode_pending",
+    "encode_run_input",
     "encode_saved",
     "encode_ui_message",
     "encode_ui_messages",

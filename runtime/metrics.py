@@ -15,6 +15,8 @@ from turnwire.runtime.host import TurnCounts
 from turnwire.runtime.logs.counts import LogCounts
 from turnwire.runtime.worker.counts import WorkerCounts
 
+__all__ = ["LogCollector", "RuntimeCollector", "WorkerCollector"]
+
 
 class CountedLog(Protocol):
     """A log that counts."""

@@ -14,6 +14,8 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
+__all__ = ["get_logger", "log_to_stderr"]
+
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
     """Give a logger whose lines are an event and its facts: `log.warning("healed", key=..., entries=3)`.

@@ -86,4 +86,4 @@ def test_every_package_that_offers_names_is_on_the_page_of_the_api() -> None:
         for path in (ROOT / folder).rglob("__init__.py")
         if "__all__" in path.read_text()
     }
-    assert offering == set(PUBLIC)
+    assert offering <= set(PUBLIC)

@@ -25,6 +25,8 @@ from turnwire.messages.json_text import parse_json
 from turnwire.messages.providers.endings import STARTED_OVER
 from turnwire.messages.providers.json_shapes import NOTHING, JsonObject, is_object, list_at, object_at, text_at
 
+__all__ = ["anthropic_messages", "chat_messages", "items_to_replay", "responses_input"]
+
 
 def items_to_replay(events: Iterable[StreamEvent]) -> list[FinalItem]:
     """Give the finished items of a run, in order. Failed and cancelled ones are not said again.

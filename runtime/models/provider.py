@@ -22,6 +22,8 @@ from turnwire.runtime.providers.http import ConnectRetry, ProviderHttpError, str
 if TYPE_CHECKING:
     import httpx  # for its name alone: the shell says what to install where it is missing
 
+__all__ = ["ProviderModel"]
+
 UNSENDABLE: Final = "UNSENDABLE"
 """The code of a conversation that holds something for which the provider has no place."""
 

@@ -31,6 +31,8 @@ from turnwire.messages.providers.json_shapes import JsonObject, is_object
 from turnwire.runtime.providers.endpoints import Endpoint, RequestBody
 from turnwire.runtime.providers.streams import adapt_stream
 
+__all__ = ["ConnectRetry", "ProviderHttpError", "open_client", "stream_response"]
+
 CONNECT_SECONDS = 10.0
 """How long a TCP and TLS handshake may take. Longer is a dead address."""
 MAX_ERROR_BYTES = 64 * 1024

@@ -28,7 +28,7 @@ from turnwire.runtime.models import (
 )
 from turnwire.runtime.testing.collect import CollectedTurn, collect_turn
 from turnwire.runtime.testing.expect import assert_outputs, assert_says
-from turnwire.runtime.testing.recorded import check_saved_turn, read_turn_events, save_turn
+from turnwire.runtime.testing.recorded import RecordedEvent, check_saved_turn, read_turn_events, save_turn
 
 __all__ = [
     "AguiContractChecker",
@@ -42,6 +42,7 @@ __all__ = [
     "Hang",
     "MemoryLog",
     "Pause",
+    "RecordedEvent",
     "Reply",
     "Say",
     "Script",
