@@ -221,3 +221,64 @@ test("letters that are cut in two are put together", async () => {
   const reader = new TurnReader("t", { fetch: async () => new Response(ReadableStream.from(parts())) });
   assert.equal((await reader.done).items[0].content, "Grüße 😀");
 });
+
+test("a long line is looked at once, however many pieces it comes in", () => {
+  const parser = new SseParser();
+  const data = "x".repeat(2 ** 10);
+  let looked = 0;
+  const original = String.prototype.matchAll;
+  String.prototype.matchAll = function (pattern) {
+    looked += this.length;
+    return original.call(this, pattern);
+  };
+  try {
+    parser.push("data: ");
+    for (let piece = 0; piece < 2 ** 10; piece++) assert.deepEqual(parser.push(data), []);
+    const [event] = parser.push("\n\n");
+    assert.equal(event.data.length, 2 ** 20);
+  } finally {
+    String.prototype.matchAll = original;
+  }
+  assert.ok(looked < 2 ** 20 + 100, `${looked} characters were looked at`);
+});
+
+test("what is no output is passed over, and the turn goes on behind it", async () => {
+  for (const odd of ["half a {", "null", "7", '"turn_complete"', "[]"]) {
+    const { url, asked } = await serve(stream(entry("1-1", STARTED), `id: 1-2\ndata: ${odd}\n\n`, entry("1-3", COMPLETE)));
+    const reader = new TurnReader("t", { url, ...QUICK });
+    assert.deepEqual(await reader.done, { started: STARTED, items: [], terminal: COMPLETE });
+    assert.deepEqual([asked.length, reader.cursor], [1, "1-3"]);
+  }
+});
+
+test("stop may be called by whoever is told, whatever is told", async () => {
+  for (const moment of ["connecting", "live", "waiting"]) {
+    const { url, asked } = await serve(moment === "waiting" ? refuse(503) : hang(entry("1-1", STARTED)));
+    const reader = new TurnReader("t", { url, firstDelay: 1e6, longestDelay: 1e6 });
+    reader.onChange = (turn, { connection }) => connection === moment && reader.stop();
+    assert.equal((await reader.done).terminal, null, moment);
+    assert.equal(reader.connection, "stopped");
+    assert.ok(asked.length <= 1);
+  }
+});
+
+test("a callback that throws is reported, and the turn is read on", async () => {
+  const { url, asked } = await serve(stream(entry("1-1", STARTED), entry("1-2", message("Hi", "complete")), entry("1-3", COMPLETE)));
+  const thrown = [];
+  const listeners = process.listeners("uncaughtException");
+  process.removeAllListeners("uncaughtException");
+  process.on("uncaughtException", (exc) => thrown.push(exc.message));
+  try {
+    const reader = new TurnReader("t", { url, ...QUICK });
+    reader.onChange = () => {
+      throw new Error("of the page");
+    };
+    assert.deepEqual((await reader.done).terminal, COMPLETE);
+    assert.deepEqual([asked.length, reader.error], [1, null]);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.ok(thrown.length > 0 && thrown.every((words) => words === "of the page"));
+  } finally {
+    process.removeAllListeners("uncaughtException");
+    listeners.forEach((listener) => process.on("uncaughtException", listener));
+  }
+});

@@ -1,6 +1,7 @@
 // The turns of one thread on the page, oldest first. What is not over is read; what is over stands as it was given.
 
 import { TurnFold, TurnReader } from "./reader.js";
+import { HOME } from "./service.js";
 import { stateOf, TurnView } from "./view.js";
 
 /** @typedef {import("./reader.js").Turn} Turn */
@@ -26,8 +27,8 @@ export class Conversation {
     this.onNews = () => {};
     /** Called when a turn has ended. */
     this.onEnd = () => {};
-    /** Called when the user has answered a question. @type {(approvalId: string, approved: boolean) => void} */
-    this.onAnswer = () => {};
+    /** Called when the user has answered a question; says whether the answer got through. @type {(approvalId: string, approved: boolean) => Promise<boolean>} */
+    this.onAnswer = async () => false;
   }
 
   /** Show nothing, in this thread. @param {string | null} threadId */
@@ -42,7 +43,7 @@ export class Conversation {
   follow(turnId) {
     if (this.shown.has(turnId)) return;
     const view = new TurnView(turnId);
-    const reader = new TurnReader(turnId, { token: this.service.token });
+    const reader = new TurnReader(turnId, { url: HOME, token: this.service.token });
     /** @type {Shown} */
     const entry = { view, reader, turn: reader.turn };
     this.shown.set(turnId, entry);
@@ -88,9 +89,10 @@ export class Conversation {
 
   /** Show the other turns of the thread around one of them, and what the thread waits for. @private @param {string} threadId @param {string} turnId */
   async showThread(threadId, turnId) {
-    const { turns, pending } = await this.service.thread(threadId, EARLIER).catch(() => ({ turns: [], pending: [] }));
+    const thread = await this.service.thread(threadId, EARLIER).catch(() => null);
     const anchor = this.shown.get(turnId)?.view.element;
-    if (this.threadId !== threadId || !anchor) return; // the user has gone elsewhere meanwhile
+    if (thread === null || this.threadId !== threadId || !anchor) return; // not told, or the user has gone elsewhere
+    const { turns, pending } = thread;
     let isEarlier = true;
     for (const { turnId: id, outputs } of turns) {
       if (id === turnId) isEarlier = false;

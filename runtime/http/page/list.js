@@ -17,12 +17,16 @@ export class TurnList {
     this.elements = elements;
     /** @private */
     this.words = words;
-    /** Pages that were asked for by hand. @private @type {ListedTurn[]} */
+    /** The newest page, as it was last seen. @private @type {ListedTurn[]} */
+    this.newest = [];
+    /** Pages that were asked for by hand, and what has slipped down to them since. @private @type {ListedTurn[]} */
     this.older = [];
     /** Where the last page ended; null: there are no more. @private @type {string | null} */
     this.cursor = null;
     /** @private */
     this.looks = 0;
+    /** @private */
+    this.isAsking = false;
   }
 
   /** Look what there is, and show it. Gives the newest turns; none if the service could not be asked. @returns {Promise<ListedTurn[]>} */
@@ -31,16 +35,23 @@ export class TurnList {
     const page = await this.service.turns().catch(() => null);
     if (page === null || look !== this.looks) return []; // only the newest look counts
     if (this.older.length === 0) this.cursor = page.before;
-    const newest = new Set(page.turns.map((turn) => turn.turnId));
-    this.show([...page.turns, ...this.older.filter((turn) => !newest.has(turn.turnId))]);
+    else this.older = without([...this.newest, ...this.older], page.turns);
+    this.newest = page.turns;
+    this.show([...this.newest, ...this.older]);
     return page.turns;
   }
 
   /** Show another page of older ones. */
   async showOlder() {
-    const page = await this.service.turns(this.cursor);
-    this.older = [...this.older, ...page.turns];
-    this.cursor = page.before;
+    if (this.isAsking) return; // the same page is on its way
+    this.isAsking = true;
+    try {
+      const page = await this.service.turns(this.cursor);
+      this.older = [...this.older, ...without(page.turns, [...this.newest, ...this.older])];
+      this.cursor = page.before;
+    } finally {
+      this.isAsking = false;
+    }
     await this.look();
   }
 
@@ -75,6 +86,12 @@ export class TurnList {
     item.append(link);
     return item;
   }
+}
+
+/** Those of some turns that are not among others, each once. @param {ListedTurn[]} turns @param {ListedTurn[]} others */
+function without(turns, others) {
+  const seen = new Set(others.map((turn) => turn.turnId));
+  return turns.filter(({ turnId }) => !seen.has(turnId) && seen.add(turnId));
 }
 
 /** @param {ListedTurn} turn */

@@ -109,16 +109,20 @@ function toEnd() {
 conversation.onDraw = refresh;
 conversation.onEnd = () => void look();
 conversation.onNews = (/** @type {string} */ words) => write(ui.status, words);
-conversation.onAnswer = (/** @type {string} */ approvalId, /** @type {boolean} */ approved) =>
-  void begin(() => service.answer(conversation.threadId ?? "", approvalId, approved)).then((ok) => ok && conversation.ask([]));
+conversation.onAnswer = async (/** @type {string} */ approvalId, /** @type {boolean} */ approved) => {
+  const ok = await begin(() => service.answer(conversation.threadId ?? "", approvalId, approved));
+  if (ok) conversation.ask([]); // what still waits is asked again when the turn that goes on has ended
+  return ok;
+};
 
 /** Begin a turn and go there: below the turns that are shown. @param {() => Promise<{turnId: string}>} start @returns {Promise<boolean>} */
 async function begin(start) {
   complain("");
+  const threadId = conversation.threadId;
   try {
     const { turnId } = await start();
     follows = true;
-    if (conversation.shown.size > 0) conversation.follow(turnId);
+    if (threadId !== null && conversation.threadId === threadId) conversation.follow(turnId); // else we are elsewhere by now
     location.hash = addressOf({ turn: turnId });
     return true;
   } catch (exc) {

@@ -79,7 +79,8 @@ function marks(kind, text) {
   if (kind === "strong") return ["**", "**"];
   if (kind === "code") return ["`", "`"];
   if (kind === "heading") return [text.match(/^#+ /)?.[0] ?? "", ""];
-  return [text.match(/^```[^\n]*\n/)?.[0] ?? "", text.match(/\n```[^\S\n]*$/)?.[0] ?? ""];
+  const before = text.match(/^```[^\n]*\n/)?.[0] ?? "";
+  return [before, text.slice(before.length).match(/(?:^|\n)```[^\S\n]*$/)?.[0] ?? ""]; // with nothing in between they share a line end
 }
 
 /** @param {string} text @returns {Node} */

@@ -116,8 +116,8 @@ export function isOpen(item, turn) {
  */
 export class SseParser {
   constructor() {
-    /** @private */
-    this.rest = "";
+    /** A line that has not ended yet, in the pieces that it came in. @private @type {string[]} */
+    this.rest = [];
     /** @private */
     this.begun = blank();
   }
@@ -125,15 +125,19 @@ export class SseParser {
   /** Take a piece of text; gives the events that it completes. @param {string} text @returns {SseEvent[]} */
   push(text) {
     const events = [];
-    const whole = this.rest + text;
-    let from = 0;
     // A carriage return at the very end may be half of a line end: it waits for what comes.
-    for (const end of whole.matchAll(/\r\n|\n|\r(?!$)/g)) {
-      const event = this.line(whole.slice(from, end.index));
+    const piece = this.rest.at(-1) === "\r" ? this.rest.pop() + text : text;
+    let from = 0;
+    for (const end of piece.matchAll(/\r\n|\n|\r(?!$)/g)) {
+      const event = this.line(this.rest.join("") + piece.slice(from, end.index));
       if (event) events.push(event);
+      this.rest = [];
       from = end.index + end[0].length;
     }
-    this.rest = whole.slice(from);
+    // What has been looked at is not looked at again: a line of megabytes costs as much as it is long.
+    const open = piece.endsWith("\r") ? piece.slice(from, -1) : piece.slice(from);
+    if (open) this.rest.push(open);
+    if (piece.endsWith("\r")) this.rest.push("\r");
     return events;
   }
 
@@ -247,9 +251,9 @@ export class TurnReader {
 
   /** @private */
   async connect() {
-    this.tell("connecting");
-    this.hangUp = new AbortController();
+    this.hangUp = new AbortController(); // before anybody is told: who is told may stop us
     const signal = this.hangUp.signal;
+    this.tell("connecting");
     const giveUp = () => this.hangUp.abort(new Error(`nothing was heard for ${this.options.silence / 1000} s`));
     let timer = setTimeout(giveUp, this.options.silence);
     try {
@@ -298,18 +302,19 @@ export class TurnReader {
         this.cursor = null;
       }
       if (data !== "" && !(entry && entry === this.cursor)) {
-        this.fold.push(JSON.parse(data));
+        this.fold.push(parse(data));
         changed = true;
       }
       this.cursor = entry ?? this.cursor;
       this.failures = 0;
     }
-    if (changed) this.onChange(this.turn, this);
+    if (changed) this.notify();
   }
 
   /** @private */
   async pause() {
     this.tell("waiting");
+    if (this.stopped) return; // by whoever was told just now
     const longest = Math.min(this.options.longestDelay, this.options.firstDelay * 2 ** this.failures);
     this.failures += 1;
     await new Promise((resolve) => {
@@ -326,7 +331,18 @@ export class TurnReader {
   tell(connection) {
     this.connection = connection;
     if (connection === "live") this.error = null;
-    this.onChange(this.turn, this);
+    this.notify();
+  }
+
+  /** Tell that something has changed. What a callback throws is its own and no lost connection: it is reported as any listener's. @private */
+  notify() {
+    try {
+      this.onChange(this.turn, this);
+    } catch (exc) {
+      setTimeout(() => {
+        throw exc;
+      });
+    }
   }
 }
 
@@ -364,6 +380,15 @@ export async function* readTurn(turnId, options = {}) {
     await end;
   } finally {
     reader.stop();
+  }
+}
+
+/** Reads an output. What is no JSON object was written by somebody else: it is passed over, like a type that nobody knows. @param {string} data @returns {Output} */
+function parse(data) {
+  try {
+    return Object(JSON.parse(data));
+  } catch {
+    return Object({});
   }
 }
 

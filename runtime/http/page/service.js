@@ -2,6 +2,9 @@
 
 import { RefusedError } from "./reader.js";
 
+/** Where the service is: one above this file, also where a host has mounted it somewhere below its own root. */
+export const HOME = new URL("..", import.meta.url).pathname.replace(/\/$/, "");
+
 /** @typedef {import("./reader.js").Output} Output */
 /** @typedef {{turnId: string, threadId?: string, state?: string, announcedAt?: number}} ListedTurn */
 /** @typedef {{turns: ListedTurn[], before: string | null}} TurnPage */
@@ -45,7 +48,7 @@ export class Service {
     const headers = { Accept: "application/json" };
     if (this.token) headers.Authorization = `Bearer ${this.token}`;
     if (body !== undefined) headers["Content-Type"] = "application/json";
-    const response = await fetch(path, { method, headers, cache: "no-store", body: body === undefined ? null : JSON.stringify(body) });
+    const response = await fetch(HOME + path, { method, headers, cache: "no-store", body: body === undefined ? null : JSON.stringify(body) });
     const said = await response.json().catch(() => ({}));
     if (response.ok) return said;
     throw new RefusedError(said.error?.message ?? `the service answered ${response.status}`, response.status, said.error?.code);

@@ -55,7 +55,7 @@ export class TurnView {
     showEnd(this.end, turn);
   }
 
-  /** Ask beside calls whether their tools may run, and nowhere else. @param {Map<string, string>} waiting approval ids by call id @param {(approvalId: string, yes: boolean) => void} answer */
+  /** Ask beside calls whether their tools may run, and nowhere else. @param {Map<string, string>} waiting approval ids by call id @param {(approvalId: string, yes: boolean) => Promise<boolean>} answer */
   ask(waiting, answer) {
     for (const { element } of this.views.values()) {
       const approvalId = waiting.get(element.dataset.call ?? "");
@@ -207,13 +207,19 @@ function showFailure(element, item) {
   element.hidden = item.status !== "error";
 }
 
-/** @param {(yes: boolean) => void} answer */
+/** Ask once: an answer that is on its way is not given again; one that did not get through may be. @param {(yes: boolean) => Promise<boolean>} answer */
 function question(answer) {
   const box = make("div", "approval");
-  const yes = make("button", "yes", "Allow");
-  const no = make("button", "no", "Deny");
-  yes.addEventListener("click", () => answer(true));
-  no.addEventListener("click", () => answer(false));
-  box.append(make("p", "", "May this tool run?"), yes, no);
+  const buttons = [make("button", "yes", "Allow"), make("button", "no", "Deny")];
+  const enable = (/** @type {boolean} */ able) => {
+    for (const button of buttons) /** @type {HTMLButtonElement} */ (button).disabled = !able;
+  };
+  for (const [place, button] of buttons.entries()) {
+    button.addEventListener("click", async () => {
+      enable(false);
+      if (!(await answer(place === 0))) enable(true);
+    });
+  }
+  box.append(make("p", "", "May this tool run?"), ...buttons);
   return box;
 }

@@ -25,7 +25,7 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_reader_keeps_its_promises() -> None:
     """Connect, resume, fold, rewind, wait, stop: the tests that stand beside it in JavaScript."""
-    ran = run(require_node(), "--test", str(NODE_FOLDER / "reader.test.mjs"))
+    ran = run(require_node(), "--test", "--test-timeout=20000", str(NODE_FOLDER / "reader.test.mjs"))
     assert ran.returncode == 0, ran.stdout
     assert "# fail 0" in ran.stdout
 
