@@ -1,19 +1,18 @@
 """A turn at a glance: its state, and the folded outputs as a reader of its stream ends up with them."""
 
-from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
-from turnwire.messages.entries import START, Entry
+from turnwire.messages.entries import Entry
 from turnwire.messages.folds import SnapshotFold
 from turnwire.messages.json_text import parse_json
-from turnwire.messages.output_codec import decode_output, unstructure_output
+from turnwire.messages.output_codec import unstructure_output
 from turnwire.messages.peek import peek_output
-from turnwire.runtime.logs.interface import TurnLog
+from turnwire.runtime.logs import TurnLog
+from turnwire.runtime.logs.paging import output_of, read_through
 from turnwire.runtime.observe import get_logger
 
 log = get_logger("turnwire.http")
-
-PAGE = 512  # entries read at once
 
 State: TypeAlias = Literal["waiting", "running", "complete", "error", "aborted"]
 STATES: tuple[State, ...] = ("waiting", "running", "complete", "error", "aborted")
@@ -36,18 +35,13 @@ def state_of(newest: Entry | None) -> State:
 
 async def read_snapshot(turn_log: TurnLog, turn_id: str) -> dict[str, Any]:
     """Read a turn's log and fold it: its state, the id to follow it from, and the outputs, in order."""
-    fold, last, after = SnapshotFold(), None, START
-    while True:
-        page: Sequence[Entry] = await turn_log.read(turn_id, after=after, limit=PAGE)
-        for entry in page:
-            try:
-                fold.push(decode_output(entry.message.payload))
-            except ValueError as exc:  # somebody else wrote it: the turn can be read all the same
-                log.error("entry of log B is no output", turn=turn_id, entry=str(entry.id), error=str(exc))  # noqa: TRY400
-        if page:
-            last, after = page[-1], page[-1].id
-        if len(page) < PAGE:
-            break
+    fold = SnapshotFold()
+
+    def take(entry: Entry) -> None:
+        if (output := output_of(entry, log)) is not None:
+            fold.push(output)
+
+    last = await read_through(partial(turn_log.read, turn_id), take)
     return {
         "turnId": turn_id,
         "state": state_of(last),

@@ -14,10 +14,10 @@ from turnwire.messages.dialects.ui_message import OutputsToUiMessage
 from turnwire.messages.dialects.upsert import OutputsToUpsert
 from turnwire.messages.entries import Entry
 from turnwire.messages.json_text import dump_json
-from turnwire.messages.output_codec import decode_output
-from turnwire.messages.outputs import Output, TurnComplete
+from turnwire.messages.outputs import TurnComplete
 from turnwire.messages.runs import PendingCall
 from turnwire.messages.ui import Approval
+from turnwire.runtime.logs.paging import output_of
 from turnwire.runtime.observe import get_logger
 
 log = get_logger("turnwire.http")
@@ -90,7 +90,7 @@ class UpsertTeller:
 
     async def tell(self, entry: Entry) -> list[bytes]:
         """Give the objects of one output."""
-        output = _decoded(entry)
+        output = output_of(entry, log)
         return [] if output is None else [dump_json(told) for told in self._converter.push(output)]
 
     def finish(self) -> list[bytes]:
@@ -110,7 +110,7 @@ class AguiTeller:
 
     async def tell(self, entry: Entry) -> list[bytes]:
         """Give the events of one output."""
-        output = _decoded(entry)
+        output = output_of(entry, log)
         if output is None:
             return []
         asked = await self._pending() if isinstance(output, TurnComplete) else ()
@@ -135,7 +135,7 @@ class UiMessageTeller:
 
     async def tell(self, entry: Entry) -> list[bytes]:
         """Give the chunks of one output."""
-        output = _decoded(entry)
+        output = output_of(entry, log)
         if output is None:
             return []
         asked = await self._pending() if isinstance(output, TurnComplete) else ()
@@ -154,11 +154,3 @@ def _request(call: PendingCall) -> ApprovalRequested:
         approval=Approval(id=cast("str", call.approval_id)),
         input=call.input,
     )
-
-
-def _decoded(entry: Entry) -> Output | None:
-    try:
-        return decode_output(entry.message.payload)
-    except ValueError as exc:  # somebody else wrote it: the turn's readers go on without it
-        log.error("entry of log B is no output", turn=entry.message.turn_id, entry=str(entry.id), error=str(exc))  # noqa: TRY400
-        return None

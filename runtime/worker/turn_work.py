@@ -25,7 +25,7 @@ from turnwire.actors.engine_ports import Publish
 from turnwire.actors.persist import persist
 from turnwire.actors.ports import make_event_id
 from turnwire.actors.turn import Turn
-from turnwire.messages.entries import START, EntryId
+from turnwire.messages.entries import START, Entry, EntryId, RawEntry
 from turnwire.messages.errors import (
     FencedError,
     InvalidEventError,
@@ -35,10 +35,10 @@ from turnwire.messages.errors import (
 )
 from turnwire.messages.events import StreamEvent
 from turnwire.messages.folds import SnapshotFold, TurnSnapshot
-from turnwire.messages.output_codec import decode_output
 from turnwire.messages.outputs import TurnFailure
 from turnwire.runtime.host import Runtime
-from turnwire.runtime.logs.interface import TurnLog
+from turnwire.runtime.logs import TurnLog
+from turnwire.runtime.logs.paging import output_of, read_through
 from turnwire.runtime.observe import get_logger
 from turnwire.runtime.queue.announcement import Announcement
 from turnwire.runtime.queue.interface import WorkQueue
@@ -48,7 +48,6 @@ from turnwire.runtime.worker.counts import WorkerCounts
 
 log = get_logger("turnwire.worker")
 
-PAGE = 512  # entries read at once, and so the longest that a replay keeps others waiting
 _T = TypeVar("_T")
 
 EngineWork: TypeAlias = Callable[[Announcement, Publish], Awaitable[object]]
@@ -122,38 +121,38 @@ class TurnWork:
     # Before it is live
 
     async def _read_shown(self, turn_id: str) -> TurnSnapshot:
-        fold, after = SnapshotFold(), START
-        while True:
-            page = await _persist(partial(self._log.read, turn_id, after=after, limit=PAGE))
-            for entry in page:
-                try:
-                    fold.push(decode_output(entry.message.payload))
-                except ValueError as exc:  # somebody else's: its turn must come to an end all the same
-                    log.error("entry of log B is no output", turn=turn_id, entry=str(entry.id), error=str(exc))  # noqa: TRY400  # the entry, not our code
-            if len(page) < PAGE:
-                return fold.snapshot()
-            after = page[-1].id
+        fold = SnapshotFold()
+
+        async def read(*, after: EntryId, limit: int) -> Sequence[Entry]:
+            return await _persist(partial(self._log.read, turn_id, after=after, limit=limit))
+
+        def take(entry: Entry) -> None:
+            if (output := output_of(entry, log)) is not None:
+                fold.push(output)
+
+        await read_through(read, take)
+        return fold.snapshot()
 
     async def _replay(self, turn: Announcement, shown: TurnSnapshot, epoch: int) -> tuple[EntryId, Recovered]:
         """Read all of log A; give where it ends, and the turn as it goes on."""
         recovery = Recovery(turn.turn_id, turn.thread_id, self._options, shown)
-        after = START
-        while True:
-            page = await _persist(partial(self._log.read_events, turn.run_id, after=after, limit=PAGE))
-            for entry in page:
-                try:
-                    recovery.push(entry.event)
-                except InvalidEventError as exc:
-                    self._complain(turn, exc)
-            if page:
-                after = page[-1].id
-            if len(page) < PAGE:
-                lost = None
-                if turn.kind == "engine" and epoch > 1:
-                    lost = ENGINE_LOST
-                elif turn.kind == "engine" and self._engine is None:
-                    lost = NO_ENGINE
-                return after, recovery.finish(now=trio.current_time(), lost=lost)
+
+        async def read(*, after: EntryId, limit: int) -> Sequence[RawEntry]:
+            return await _persist(partial(self._log.read_events, turn.run_id, after=after, limit=limit))
+
+        def take(entry: RawEntry) -> None:
+            try:
+                recovery.push(entry.event)
+            except InvalidEventError as exc:
+                self._complain(turn, exc)
+
+        last = await read_through(read, take)
+        lost = None
+        if turn.kind == "engine" and epoch > 1:
+            lost = ENGINE_LOST
+        elif turn.kind == "engine" and self._engine is None:
+            lost = NO_ENGINE
+        return START if last is None else last.id, recovery.finish(now=trio.current_time(), lost=lost)
 
     def _end_at_once(self, turn: Announcement, shown: TurnSnapshot, why: TurnFailure) -> Recovered:
         recovery = Recovery(turn.turn_id, turn.thread_id, self._options, shown)

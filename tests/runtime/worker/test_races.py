@@ -14,7 +14,7 @@ from turnwire.messages.errors import LogUnavailableError
 from turnwire.messages.events import Payload, StreamEvent
 from turnwire.messages.outputs import StreamMessage
 from turnwire.runtime.logs.memory import MemoryLog
-from turnwire.runtime.worker.turn_work import PAGE
+from turnwire.runtime.logs.paging import PAGE
 
 ENDED = ["turn_started", "message complete 'all'", "turn_complete complete"]
 
