@@ -1,7 +1,7 @@
 """The engine that a service or a worker runs agents with: the host's own models and tools, or those of the settings."""
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 
 from turnwire.actors.core.toolset import ToolFunction
 from turnwire.actors.engine import Engine
@@ -24,7 +24,6 @@ async def open_agent(
 
     Without `models` (by name, the first is the default) the one of the settings is used.
     """
-    async with open_models(settings) as configured:
-        asked = configured if models is None else models
+    async with open_models(settings) if models is None else nullcontext(models) as asked:
         options = EngineOptions(instructions=settings.instructions)
         yield Engine(asked, tools, threads, options) if asked else None

@@ -6,9 +6,26 @@ from contextlib import asynccontextmanager
 from turnwire.actors.engine_ports import Model, ModelCall
 from turnwire.messages.ui import TextPart
 from turnwire.runtime.models import Reply, Say, ScriptedModel, Think
-from turnwire.runtime.settings import ModelSettings
+from turnwire.runtime.settings import ModelSettings, SettingsError
 
 PACE = 0.02  # seconds between the words of the scripted model: about what a quick model takes
+
+
+def check_model(settings: ModelSettings) -> None:
+    """Raise SettingsError where the provider that is set could not be asked: its key, or our extra, is missing.
+
+    For whoever starts something, before anything is open: from inside, the reason would come out in groups.
+    """
+    if settings.provider in (None, "scripted"):
+        return
+    try:
+        from turnwire.runtime.backend.provider_models import endpoint_of  # noqa: PLC0415  # needs an extra
+
+        endpoint_of(settings)
+    except ModuleNotFoundError as exc:
+        raise SettingsError([f"model.provider: {exc}"]) from None
+    except ValueError as exc:
+        raise SettingsError([f"model.api_key: {exc}"]) from None
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ import trio
 from turnwire.actors.groups import leaves
 from turnwire.runtime.collector import collect_rarely
 from turnwire.runtime.observe import log_to_stderr
+from turnwire.runtime.settings import SettingsError
 
 
 def run_lasting(name: str, main: Callable[..., Awaitable[object]], *args: Any, quiet: bool) -> int:
@@ -18,6 +19,10 @@ def run_lasting(name: str, main: Callable[..., Awaitable[object]], *args: Any, q
     try:
         with log_to_stderr(level=logging.WARNING if quiet else logging.INFO), collect_rarely():
             trio.run(main, *args)
+    except SettingsError as exc:
+        for problem in exc.problems:
+            print(f"turnwire: {problem}", file=sys.stderr)
+        return 2
     except Exception as exc:  # noqa: BLE001  # whatever it is, it ends the process with the reason
         for failure in leaves(exc):
             print(f"turnwire {name}: ended because of {type(failure).__name__}: {failure}", file=sys.stderr)

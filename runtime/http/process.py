@@ -21,6 +21,7 @@ import trio
 from turnwire.actors.core.toolset import ToolFunction
 from turnwire.actors.engine_ports import Model
 from turnwire.actors.tool import Tool, ToolSet
+from turnwire.runtime.backend.models import check_model
 from turnwire.runtime.beside import run_beside
 from turnwire.runtime.http.access import Access, Authoriser
 from turnwire.runtime.http.app import make_app
@@ -136,8 +137,11 @@ async def run_service(
 ) -> None:
     """Be a service until SIGTERM or SIGINT; a second one does not wait for requests and turns to end.
 
-    `on_up` is told the addresses when it answers there. The rest is as `open_service` takes it.
+    `on_up` is told the addresses when it answers there. The rest is as `open_service` takes it. Raises SettingsError
+    where the model of the settings cannot be asked.
     """
+    if models is None:
+        check_model(settings.model)  # here too: what is raised inside the nursery comes out in a group
     async with trio.open_nursery() as nursery:
         async with open_service(settings, models=models, tools=tools, authoriser=authoriser) as running:
             stopped = trio.Event()

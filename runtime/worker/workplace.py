@@ -11,6 +11,7 @@ from turnwire.actors.engine_ports import Model
 from turnwire.actors.tool import Tool, ToolSet
 from turnwire.runtime.backend import Backend, open_backend
 from turnwire.runtime.backend.agent import open_agent
+from turnwire.runtime.backend.models import check_model
 from turnwire.runtime.host import Runtime, open_runtime
 from turnwire.runtime.settings import Settings
 from turnwire.runtime.worker.worker import AT_ONCE, Worker
@@ -42,8 +43,11 @@ async def open_workplace(
 ) -> AsyncGenerator[Workplace, None]:
     """Have a workplace for the length of a block.
 
-    `models`, by name, and `tools` are the host's own; without models those of the settings are used.
+    `models`, by name, and `tools` are the host's own; without models those of the settings are used. Raises
+    SettingsError where those cannot be asked.
     """
+    if models is None:
+        check_model(settings.model)
     async with (
         open_backend(settings) as backend,
         open_agent(settings.model, backend.threads, models=models, tools=tools) as agent,

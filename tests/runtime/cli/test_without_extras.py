@@ -37,8 +37,17 @@ def test_a_provider_stream_becomes_events() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "extra"),
-    [(["demo"], "serve"), (["serve"], "serve"), (["bench", "--http"], "serve"), (["tail", "turn-1"], "providers")],
-    ids=["demo", "serve", "bench", "tail"],
+    [
+        (["demo"], "serve"),
+        (["serve"], "serve"),
+        (["bench", "--http"], "serve"),
+        (["tail", "turn-1"], "providers"),
+        (
+            ["worker", "--redis=redis://127.0.0.1:1", "--set=model.provider=openai-chat", "--set=model.name=m"],
+            "providers",
+        ),
+    ],
+    ids=["demo", "serve", "bench", "tail", "worker"],
 )
 def test_what_is_missing_is_said(arguments: list[str], extra: str) -> None:
     """Exit 2 and what to install, in one line and without a trace."""

@@ -178,5 +178,5 @@ def test_a_provider_without_its_key_stops_the_start(
     """With a sentence, not with a failure of the first turn."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     settings = ["--set", "model.provider=openai-chat", "--set", "model.name=m"]
-    assert main(["serve", "--port", "0", "--quiet", *settings]) == 1
+    assert main(["serve", "--port", "0", "--quiet", *settings]) == 2
     assert "OPENAI_API_KEY" in capsys.readouterr().err
