@@ -7,10 +7,11 @@ the machine. Of what a page shows as output `…` stands for anything, within a 
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from subprocess import CompletedProcess, run
+from subprocess import DEVNULL, PIPE, CompletedProcess, Popen, TimeoutExpired
 
 import attrs
 
@@ -18,7 +19,7 @@ from turnwire.runtime.bench.redis_server import server_binaries
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PATIENCE = 240.0  # seconds; the tutorial on a busy machine takes a good part of it
+PATIENCE = 120.0  # seconds; the tutorial takes fifteen, and on a busy machine several times that
 
 _BLOCK = re.compile(
     r"^(?P<fence>```+|~~~+)(?P<language>[^\n]*)\n(?P<text>.*?)^(?P=fence)\s*$", re.MULTILINE | re.DOTALL
@@ -107,9 +108,23 @@ class Place:
     def run(self, *command: str) -> CompletedProcess[str]:
         """Run a program here, with ours and a Redis server on its path."""
         environment = {**os.environ, **self.environment, "PATH": self._path(), "PYTHONUNBUFFERED": "1"}
-        return run(  # noqa: S603  # what our own pages say
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
+        with Popen(  # noqa: S603  # what our own pages say
+            command,
+            cwd=self.folder,
+            env=environment,
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=PIPE,
+            text=True,
+            process_group=0,
+        ) as process:
+            try:
+                said, complained = process.communicate(timeout=PATIENCE)
+            except TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)  # its group: what it started, a service perhaps, goes too
+                said, complained = process.communicate()
+                raise AssertionError(f"{command} does not end:\n{said}\n{complained}") from None
+        return CompletedProcess(command, process.returncode, said, complained)
 
     def run_python(self, text: str) -> str:
         """Run a page's Python as one program, and give what it printed. It must end well and complain of nothing."""
