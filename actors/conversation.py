@@ -1,15 +1,15 @@
 """A conversation as its host holds it: events and answers in, messages and their changes out."""
 
-from collections.abc import AsyncGenerator, AsyncIterable
-from contextlib import aclosing, nullcontext
+from collections.abc import AsyncIterable
 from types import TracebackType
-from typing import Self, cast
+from typing import Self
 
 import trio
 
 from turnwire.actors.change_feed import ChangeFeed
 from turnwire.actors.conversation_actor import ConversationActor
 from turnwire.actors.core.message_list import Messages
+from turnwire.actors.stream_ends import closing
 from turnwire.messages.agui.codec import TAGS, decode_agui
 from turnwire.messages.agui.custom import read_custom
 from turnwire.messages.agui.events import Custom, UnknownAguiEvent
@@ -67,8 +67,7 @@ class Conversation:
         The stream is closed at the end, if it can be: it is not left half read for the garbage collector.
         """
         self.prepare_assistant_message()
-        can_close = hasattr(stream, "aclose")
-        async with aclosing(cast("AsyncGenerator[object, None]", stream)) if can_close else nullcontext():
+        async with closing(stream):
             async for event in stream:
                 await self.send(event)
         return self.finalize()

@@ -1,11 +1,12 @@
 """Reads one reply of a model to its end, or to where it is broken off; and closes its stream whatever happens."""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import trio
 
 from turnwire.actors.engine_ports import ModelStream
+from turnwire.actors.stream_ends import read_out
 from turnwire.messages.events import StreamEvent
 
 log = logging.getLogger("turnwire.engine")
@@ -33,7 +34,7 @@ class ReplyReader:
                 if not take(events):
                     break
                 await wait_for_room()
-            await _read_out(replies)
+            await read_out(replies, seconds=LINGER, log=log)
         except trio.Cancelled:
             self._abort()
             raise
@@ -46,16 +47,6 @@ class ReplyReader:
             self.closing = self.stream.abort()
         except Exception:
             log.exception("a model's stream could not be aborted")
-
-
-async def _read_out(replies: AsyncIterator[object]) -> None:
-    """Read what comes after the terminal, which is nothing. The reply is told: whatever breaks here changes nothing."""
-    with trio.move_on_after(LINGER):
-        try:
-            async for _ in replies:
-                pass
-        except Exception as exc:  # noqa: BLE001  # as above
-            log.debug("a model's stream broke after its terminal: %r", exc)
 
 
 async def _close(*closed: object) -> None:

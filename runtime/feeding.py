@@ -1,9 +1,10 @@
 """A whole turn from a stream of events, on whatever loop the stream and the turn are awaited."""
 
-from collections.abc import AsyncGenerator, AsyncIterable, Callable
-from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
-from typing import Protocol, cast
+from collections.abc import AsyncIterable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
 
+from turnwire.actors.stream_ends import closing
 from turnwire.messages.errors import InvalidEventError
 from turnwire.messages.events import StreamEvent
 from turnwire.messages.folds import TurnSnapshot
@@ -31,11 +32,7 @@ async def feed_turn(
     A malformed event raises, unless `on_invalid` is there to take note of it. The stream is closed at the end, if it
     can be: it is not left half read for the garbage collector.
     """
-    can_close = hasattr(events, "aclose")
-    async with (
-        aclosing(cast("AsyncGenerator[object, None]", events)) if can_close else nullcontext(),
-        open_turn() as turn,
-    ):
+    async with closing(events), open_turn() as turn:
         async for event in events:
             try:
                 await turn.send(event)

@@ -3,12 +3,13 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar, cast
 
 import trio
 
+from turnwire.actors.stream_ends import closing
 from turnwire.runtime.hosting.block import Block
 from turnwire.runtime.hosting.crossing import Crossing
 
@@ -43,11 +44,9 @@ async def opened(source: AsyncIterable[_T]) -> AsyncGenerator[AsyncIterable[_T],
     if hasattr(source, "__aenter__"):
         async with cast("Any", source) as entered:
             yield entered
-    elif hasattr(source, "aclose"):
-        async with aclosing(cast("Any", source)):
-            yield source
     else:
-        yield source
+        async with closing(source):
+            yield source
 
 
 class _Pipe(Generic[_T]):

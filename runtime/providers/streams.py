@@ -6,11 +6,12 @@ closes the source, and with it the connection behind it.
 
 import inspect
 import logging
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import aclosing
 
 import trio
 
+from turnwire.actors.stream_ends import read_out
 from turnwire.messages.events import StreamEvent
 from turnwire.messages.providers import Adapter
 from turnwire.runtime.providers.pieces import Piece, PieceReader, error_payload
@@ -51,7 +52,7 @@ async def adapt_batches(adapter: Adapter, source: AsyncIterable[Piece]) -> Async
                 events = _read_failure(adapter, failure)
             if events:
                 yield events
-        await _drain(pieces)
+        await read_out(pieces, seconds=DRAIN_GRACE, log=_log)
     finally:
         await _close(pieces)
         if pieces is not source:
@@ -63,19 +64,6 @@ def _read_failure(adapter: Adapter, failure: Exception) -> list[StreamEvent]:
     _log.warning("run %s: the provider stream broke: %s", adapter.run_id, type(failure).__name__)
     payload = error_payload(failure)
     return adapter.finish() if payload is None else adapter.fail_from(payload)
-
-
-async def _drain(pieces: AsyncIterator[Piece]) -> None:
-    """Read what comes after the terminal, which is nothing, so that the source ends by itself.
-
-    A connection that was read to its end can be used again, and an SDK's generators are left in no half state.
-    """
-    with trio.move_on_after(DRAIN_GRACE):
-        try:
-            async for _ in pieces:
-                pass
-        except Exception as failure:  # noqa: BLE001 - the response is told already
-            _log.debug("a provider stream broke after its terminal: %s", type(failure).__name__)
 
 
 async def _close(source: object) -> None:
