@@ -56,9 +56,10 @@ async def test_the_last_word_is_sent_whole_and_once(impatient: str, autojump_clo
     streams, reader = OpenStreams(), SlowReader()
     heartbeat = 0.5 if impatient == "heartbeat" else 100
     stream = EventStream(Ended(), streams, heartbeat=heartbeat)
+    scope: dict[str, Any] = {}
     with trio.fail_after(20):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(stream, {}, never, reader.send)
+            nursery.start_soon(stream, scope, never, reader.send)
             await trio.sleep(2.5)  # the response has begun and opened: the last word is on its way
             if impatient == "shutdown":
                 streams.close()
