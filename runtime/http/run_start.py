@@ -50,12 +50,21 @@ async def _is_known(service: Service, turn: Announcement, where: str) -> bool:
     return thread_id is not None
 
 
-def pending_of(service: Service, run_id: str, thread_id: str) -> Pending:
-    """Make the question what a run waits for."""
+def pending_of(service: Service, turn_id: str, run_id: str, thread_id: str) -> Pending:
+    """Make the question what waits at a run's end: its own calls, and those of earlier runs that still have no answer.
+
+    A client knows by its last run's end what is open: what that does not name, nobody would answer. What only later
+    runs of the thread have asked was not open then.
+    """
 
     async def ask() -> Sequence[PendingCall]:
         calls = await service.backend.threads.pending(thread_id)
-        return [call for call in calls if call.run_id == run_id]
+        if all(call.run_id == run_id for call in calls):
+            return calls
+        directory = service.backend.directory
+        listed = [it.turn_id for it in await directory.turns_of(thread_id)]
+        later = set(listed[listed.index(turn_id) + 1 :]) if turn_id in listed else set[str]()
+        return [call for call in calls if call.run_id == run_id or await directory.turn_of(call.run_id) not in later]
 
     return ask
 
@@ -64,5 +73,5 @@ async def stream_run_of(
     service: Service, turn_id: str, run_id: str, thread_id: str, *, dialect: Dialect, place: Place
 ) -> ASGIApp:
     """Tell the turn of a run, and what it waits for at its end."""
-    teller = make_teller(dialect, pending_of(service, run_id, thread_id))
+    teller = make_teller(dialect, pending_of(service, turn_id, run_id, thread_id))
     return await stream_turn(service, turn_id, teller, place)

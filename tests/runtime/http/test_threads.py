@@ -138,6 +138,30 @@ async def test_a_turn_that_waits_for_the_user_goes_on_with_the_answer() -> None:
         assert "CUSTOM" not in [it["type"] for it in again]
 
 
+async def test_what_an_earlier_run_asked_and_nobody_answered_is_asked_again_at_the_end_of_a_run() -> None:
+    """A client of AG-UI knows by its last run what is open; what later runs asked is not told of an earlier one."""
+    first_call, second_call = Call("delete", {"name": "x"}, call_id="c1"), Call("delete", {"name": "y"}, call_id="c2")
+    async with open_asked(script=[[first_call], [second_call], "Only x"], tools=[delete]) as asked:
+
+        async def asked_in(turn_id: str) -> list[str]:
+            told = await read(asked, turn_id, "agui")
+            assert told[-1]["type"] == "RUN_FINISHED"
+            return [it["value"]["toolCallId"] for it in told if it["type"] == "CUSTOM"]
+
+        first = await start(asked, message="Delete x")
+        assert await asked_in(first) == ["c1"]
+        second = await start(asked, message="And y")
+        assert await asked_in(second) == ["c1", "c2"]
+        assert await asked_in(first) == ["c1"]
+        chunks = await read(asked, second, "ui-message")  # the AI SDK keeps its earlier messages itself
+        assert [it["toolCallId"] for it in chunks if it["type"] == "tool-approval-request"] == ["c2"]
+        open_calls = (await asked.http.get("/xapi/threads/th")).json()["pending"]
+        (approval,) = [it["approvalId"] for it in open_calls if it["toolCallId"] == "c1"]
+        third = await start(asked, answers=[{"approvalId": approval, "approved": True}])
+        assert await asked_in(third) == ["c2"]
+        assert await asked_in(first) == []
+
+
 async def test_a_tool_of_the_client_is_answered_by_the_client() -> None:
     """It is named with the turn, the turn pauses, and what the client found goes to the model."""
     script: list[Any] = [[Call("where", {"what": "me"}, call_id="c1")], "You are in Oslo"]
