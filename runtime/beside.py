@@ -9,7 +9,7 @@ import trio
 
 @asynccontextmanager
 async def run_beside(
-    run: Callable[..., Awaitable[Any]], stop: Callable[[], Awaitable[object]]
+    run: Callable[..., Awaitable[Any]], stop: Callable[[], Awaitable[object]], *, name: str | None = None
 ) -> AsyncGenerator[None, None]:
     """Start `run` (which says by `task_status` that it is up) for the length of the block; then have `stop` end it.
 
@@ -20,7 +20,7 @@ async def run_beside(
         # Shielded: a task that starts under a cancelled scope cannot say that it is up, and one that is itself shielded
         # would then run for ever, unknown to us.
         with trio.CancelScope(shield=True):
-            await root.start(run)
+            await root.start(run, name=name)
         try:
             yield
         except BaseException as exc:  # noqa: BLE001  # raised again below, where no nursery puts it into a group

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import trio
 
@@ -10,6 +11,7 @@ from turnwire.actors.conversation import Conversation
 from turnwire.actors.conversation_actor import ConversationActor
 from turnwire.actors.core.conversation_options import ConversationCallbacks, ConversationOptions
 from turnwire.messages.ui import SavedConversation
+from turnwire.runtime.beside import run_beside
 
 
 @asynccontextmanager
@@ -35,25 +37,15 @@ async def open_conversation(
         on_end=lambda _actor: None,
     )
     conversation = Conversation(actor)
-    failure: BaseException | None = None
-    async with trio.open_nursery() as root:
-        root.start_soon(_run_shielded, actor, name=f"conversation {thread_id}")
-        try:
-            yield conversation
-        except BaseException as exc:  # noqa: BLE001  # raised again below, where no nursery puts it into a group
-            failure = exc
-        finally:
-            await conversation.end()
-    if failure is None:
-        actor.raise_failure()
-        return
-    try:
-        raise failure
-    finally:
-        del failure  # an exception that is held by a frame of its own traceback is freed late
+    async with run_beside(partial(_run_shielded, actor), conversation.end, name=f"conversation {thread_id}"):
+        yield conversation
+    actor.raise_failure()
 
 
-async def _run_shielded(actor: ConversationActor) -> None:
+async def _run_shielded(
+    actor: ConversationActor, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
     """Run it whatever becomes of the host: ending it takes no time, and a cancelled host's text is not lost."""
     with trio.CancelScope(shield=True):
+        task_status.started()
         await actor.run()

@@ -10,9 +10,11 @@ deadline, the other ends too.
 import os
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 import trio
 
+from turnwire.actors.companion import run_with_companion
 from turnwire.actors.conversation import Conversation
 from turnwire.actors.core.toolset import ToolFunction
 from turnwire.actors.engine import Engine
@@ -136,22 +138,15 @@ class HostedEngine:
             for event in events:
                 await turn.send(event)
 
-        results: list[RunOutcome | Exception] = []
+        watch, work = partial(self._watch, turn, run.run_id), partial(self.engine.run, run, publish)
         try:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._watch, turn, run.run_id, name=f"watch on turn {run.turn_id}")
-                try:
-                    results.append(await self.engine.run(run, publish))
-                except Exception as exc:  # noqa: BLE001  # raised below, where no nursery puts it into a group
-                    results.append(exc)
-                nursery.cancel_scope.cancel()
-        finally:
-            if not results:  # we are cancelled: the thread is saved, and the turn has no end yet
-                with trio.move_on_after(self.engine.options.grace, shield=True), suppress(TurnwireError):
-                    await turn.fail("TURN_CLOSED", "the engine was cancelled")
-        if isinstance(results[0], Exception):
-            raise results[0]
-        return results[0]
+            return await run_with_companion(watch, work, name=f"watch on turn {run.turn_id}")
+        except Exception:
+            raise
+        except BaseException:  # we are cancelled: the thread is saved, and the turn has no end yet
+            with trio.move_on_after(self.engine.options.grace, shield=True), suppress(TurnwireError):
+                await turn.fail("TURN_CLOSED", "the engine was cancelled")
+            raise
 
     async def _watch(self, turn: Turn, run_id: str) -> None:
         with suppress(TurnwireError):
