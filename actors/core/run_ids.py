@@ -20,6 +20,7 @@ from turnwire.messages.events import (
     Payload,
     StreamEvent,
 )
+from turnwire.messages.free_ids import FreeIds
 from turnwire.messages.own_ids import keep_own_id
 
 
@@ -27,14 +28,14 @@ class RunIds:
     """Knows the ids that are taken."""
 
     def __init__(self) -> None:
-        self.items: set[str] = set()
+        self.items = FreeIds()
         """The ids of items in this run."""
-        self._calls: set[str] = set()
+        self._calls = FreeIds()
         self._renamed: dict[str, str] = {}  # items of the reply that runs, under the id that its model uses
         self._call_of: dict[str, str] = {}  # our id of the call that an item is, by the item's
         self._ours: dict[str, str] = {}  # our id of the newest call, by the provider's
         self._heard: set[str] = set()  # ids of events in the reply that runs
-        self._events: set[str] = set()  # ids of events in this run, under which they are told
+        self._events = FreeIds()  # ids of events in this run, under which they are told
 
     def begin_reply(self) -> None:
         """Begin another reply: what it names, it has named itself."""
@@ -44,11 +45,11 @@ class RunIds:
 
     def take_calls(self, call_ids: Iterable[str]) -> None:
         """Take the ids of calls that there are already."""
-        self._calls.update(call_ids)
+        self._calls.mark(call_ids)
 
     def fresh_item(self, wanted: str) -> str:
         """Give an id for an item that no other has, and take it."""
-        return _take(wanted, self.items)
+        return self.items.take(wanted)
 
     def fresh_event(self, event: StreamEvent) -> StreamEvent | None:
         """Give an event under an id that the run has not used; None if it came before in this reply.
@@ -59,7 +60,7 @@ class RunIds:
         if own in self._heard:
             return None
         self._heard.add(own)
-        ours = _take(own, self._events)
+        ours = self._events.take(own)
         return event if ours == own else attrs.evolve(event, event_id=ours)
 
     def rename(self, event: StreamEvent) -> StreamEvent:
@@ -83,7 +84,7 @@ class RunIds:
                     self._renamed[payload.item_id] = item_id
                     payload = attrs.evolve(payload, item_id=item_id)
                 if payload.item_type in ("message", "reasoning"):
-                    self._calls.add(item_id)  # AG-UI has one space of names for messages and calls
+                    self._calls.mark((item_id,))  # AG-UI has one space of names for messages and calls
                 elif payload.item_type == "function_call" and payload.call_id is not None:
                     ours = self._name_call(item_id, payload.call_id)
                     payload = payload if ours == payload.call_id else attrs.evolve(payload, call_id=ours)
@@ -117,15 +118,6 @@ class RunIds:
         return ItemDone(item_id=item_id, final_item=final)
 
     def _name_call(self, item_id: str, own: str) -> str:
-        ours = self._call_of[item_id] = _take(own, self._calls)
+        ours = self._call_of[item_id] = self._calls.take(own)
         self._ours[own] = ours
         return ours
-
-
-def _take(wanted: str, taken: set[str]) -> str:
-    free, number = wanted, 1
-    while free in taken:
-        number += 1
-        free = f"{wanted}-{number}"
-    taken.add(free)
-    return free

@@ -102,7 +102,7 @@ class RunMachine:
         """Begin to hear the model once more; give what its request goes on from."""
         self.iterations += 1
         self._reply = Reply(self._voice, self._ids, self._agui, thread_id=self._run.thread_id, spent=self._usage)
-        used = self._before.used_ids | self._ids.items
+        used = self._before.used_ids.union(self._ids.items)
         return attrs.evolve(self._before, used_ids=used, usage=None)  # usage: it is added up here
 
     def push(self, events: Iterable[StreamEvent]) -> None:

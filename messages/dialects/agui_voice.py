@@ -34,6 +34,7 @@ from turnwire.messages.agui.more_events import (
     ToolCallResult,
 )
 from turnwire.messages.dialects.agui_words import ENDS, ITEM_ID, PROVIDER_DATA, Notes
+from turnwire.messages.free_ids import FreeIds
 from turnwire.messages.json_text import dump_json
 from turnwire.messages.particulars import Json
 
@@ -41,12 +42,12 @@ from turnwire.messages.particulars import Json
 class AguiVoice:
     """Collects events until they are taken. Knows how things are said, not whether they may be said now."""
 
-    __slots__ = ("_canonical", "_told", "_used_ids", "timestamp")
+    __slots__ = ("_canonical", "_ids", "_told", "timestamp")
 
     def __init__(self, dialect: Dialect) -> None:
         self._canonical = dialect == "canonical"
         self._told: list[AnyAguiEvent] = []
-        self._used_ids: set[str] = set()
+        self._ids = FreeIds()
         self.timestamp: int | None = None
         """When what is said next happened, in milliseconds since the epoch."""
 
@@ -67,12 +68,7 @@ class AguiVoice:
 
     def free_id(self, wanted: str) -> str:
         """Give an id that no message, thought or call of this stream has: clients would take them for one."""
-        free, number = wanted, 1
-        while free in self._used_ids:
-            number += 1
-            free = f"{wanted}-{number}"
-        self._used_ids.add(free)
-        return free
+        return self._ids.take(wanted)
 
     def keep(self, subtype: Literal["message", "tool-call"], entity_id: str, data: Json, notes: Notes) -> None:
         """Send provider data along with an item that is about to end: as a note, or in AG-UI 1.0's own event for it."""

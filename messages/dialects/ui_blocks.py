@@ -8,11 +8,11 @@ shows; one that does not know the note shows both, and still has the final text.
 A call that failed before this reader heard of it is told as an input error: nobody is offered half a call to run.
 """
 
-from collections import Counter
 from typing import Any, Final, TypeAlias
 
 from turnwire.messages.dialects.call_texts import UNKNOWN_TOOL, error_of
 from turnwire.messages.dialects.growing_text import GrowingText
+from turnwire.messages.free_ids import FreeIds
 from turnwire.messages.outputs import ToolCall
 
 Chunk: TypeAlias = dict[str, Any]
@@ -28,7 +28,7 @@ class UiVoice:
 
     def __init__(self) -> None:
         self._chunks: list[Chunk] = []
-        self._ids: Counter[str] = Counter()
+        self._ids = FreeIds()
 
     def tell(self, kind: str, /, **fields: Any) -> None:
         """Add a chunk."""
@@ -41,12 +41,7 @@ class UiVoice:
 
     def free_id(self, wanted: str) -> str:
         """Give this id, or if it is taken, one with a number that is not."""
-        free = wanted
-        while self._ids[free]:
-            self._ids[wanted] += 1
-            free = f"{wanted}-{self._ids[wanted]}"
-        self._ids[free] = 1
-        return free
+        return self._ids.take(wanted)
 
 
 class SpokenBlock:
