@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from turnwire.messages.json_shapes import is_list, is_object
 from turnwire.messages.json_text import MAX_DEPTH
 from turnwire.messages.particulars import Json
-from turnwire.messages.providers.json_shapes import is_list, is_object
 
 MAX_COPIED = 100_000
 """Values in what one operation puts in. Copies are shared here, but not in JSON: a state that is copied into itself

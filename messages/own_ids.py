@@ -10,8 +10,8 @@ from typing import Final
 
 import attrs
 
+from turnwire.messages.json_shapes import is_object, text_at
 from turnwire.messages.particulars import Json
-from turnwire.messages.providers.json_shapes import is_object, text_at
 from turnwire.messages.ui import Part, ToolCallPart, ToolResultPart, UIMessage
 
 OWN_CALL_ID: Final = "ownCallId"

@@ -19,10 +19,10 @@ except ModuleNotFoundError as exc:
 
 from turnwire.actors.core.retry import RetryPolicy
 from turnwire.messages.entries import START, EntryId
+from turnwire.messages.json_shapes import is_object, object_at, text_at
 from turnwire.messages.json_text import parse_json_or_none
 from turnwire.messages.output_codec import decode_output
 from turnwire.messages.outputs import TurnComplete, TurnError
-from turnwire.messages.providers.json_shapes import is_object, object_at, text_at
 from turnwire.messages.sse import ServerSentEvent, SseParser
 from turnwire.runtime.turn_reads import ReadOutput, RefusedError, Trouble
 

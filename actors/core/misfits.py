@@ -5,8 +5,8 @@ from typing import Final, TypeAlias
 
 from turnwire.actors.core.hints import Array, Choice, Field, Kind, OneOf, Plain, Record, Row, Table, kind_of
 from turnwire.messages.errors import TurnwireError
+from turnwire.messages.json_shapes import is_list
 from turnwire.messages.json_text import dump_json
-from turnwire.messages.providers.json_shapes import is_list
 from turnwire.messages.wire import json_name
 
 Problem: TypeAlias = tuple[str, str]

@@ -30,7 +30,7 @@ from turnwire.actors.core.hints import (
     kind_of,
 )
 from turnwire.actors.core.misfits import MisfitError, Problem, describe, expected, missing, unknown
-from turnwire.messages.providers.json_shapes import is_list
+from turnwire.messages.json_shapes import is_list
 
 Hook: TypeAlias = Callable[[Any, Any], Any]
 

@@ -10,9 +10,9 @@ from turnwire.messages.agui.events import TextRole
 from turnwire.messages.dialects.agui_voice import AguiVoice
 from turnwire.messages.dialects.agui_words import CALL_ID, ITEM_ID, ORIGIN, SUPERSEDED_BY, SUPERSEDES, Notes
 from turnwire.messages.dialects.growing_text import GrowingText
+from turnwire.messages.json_shapes import is_object, object_at, text_at
 from turnwire.messages.json_text import parse_json_or_none
 from turnwire.messages.particulars import Json
-from turnwire.messages.providers.json_shapes import is_object, object_at, text_at
 
 
 class SpokenItem:

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from turnwire.messages.agui.events import AguiEvent
 from turnwire.messages.dialects import agui_words as words
+from turnwire.messages.json_shapes import is_object, list_at, text_at
 from turnwire.messages.json_text import parse_json_or_none
 from turnwire.messages.particulars import Json
-from turnwire.messages.providers.json_shapes import is_object, list_at, text_at
 from turnwire.messages.ui import ProviderData
 
 STEP_DATA: Final = "providerData"

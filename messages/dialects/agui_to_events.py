@@ -58,9 +58,9 @@ from turnwire.messages.events import (
     ScriptExecutionStart,
     StreamEvent,
 )
+from turnwire.messages.json_shapes import NOTHING, JsonObject, is_object, text_at
 from turnwire.messages.providers.adapter import Adapter
 from turnwire.messages.providers.endings import PROVIDER_ERROR, FinishReason, is_retryable, make_error
-from turnwire.messages.providers.json_shapes import NOTHING, JsonObject, is_object, text_at
 from turnwire.messages.providers.usage import add_usage
 
 _ONLY_OURS: Mapping[type, ItemType] = {

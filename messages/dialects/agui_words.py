@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from turnwire.messages.agui.events import AguiFinishReason
+from turnwire.messages.json_shapes import JsonObject, is_object, text_at
 from turnwire.messages.particulars import ErrorInfo, Json
 from turnwire.messages.providers.endings import FINISH_REASONS, FinishReason
-from turnwire.messages.providers.json_shapes import JsonObject, is_object, text_at
 
 Notes: TypeAlias = dict[str, Any]
 """Metadata on its way into an event."""

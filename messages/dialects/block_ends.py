@@ -9,9 +9,9 @@ from collections import Counter
 from turnwire.messages.agui.more_events import ReasoningEncryptedValue
 from turnwire.messages.dialects import agui_words as words
 from turnwire.messages.dialects.agui_sealed import ENCRYPTED, kept_value
+from turnwire.messages.json_shapes import NOTHING, JsonObject, is_list, is_object, text_at
 from turnwire.messages.particulars import Json
 from turnwire.messages.providers.item import Item
-from turnwire.messages.providers.json_shapes import NOTHING, JsonObject, is_list, is_object, text_at
 from turnwire.messages.providers.transcript import Transcript
 
 

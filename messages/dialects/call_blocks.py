@@ -8,10 +8,10 @@ from turnwire.messages.agui.messages_codec import content_text
 from turnwire.messages.agui.more_events import ToolCallResult
 from turnwire.messages.dialects import agui_words as words
 from turnwire.messages.dialects.block_ends import BlockEnds, claim_data
+from turnwire.messages.json_shapes import NOTHING, JsonObject, text_at
 from turnwire.messages.json_text import dump_json, parse_json_or_none
 from turnwire.messages.particulars import Json
 from turnwire.messages.providers.item import Item
-from turnwire.messages.providers.json_shapes import NOTHING, JsonObject, text_at
 from turnwire.messages.providers.transcript import Transcript
 
 _NO_CALL = (words.ERROR, words.CANCELLED, words.SUPERSEDED_BY)

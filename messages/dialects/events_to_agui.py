@@ -42,8 +42,8 @@ from turnwire.messages.events import (
     Usage,
     UsageUpdate,
 )
+from turnwire.messages.json_shapes import is_object
 from turnwire.messages.providers.endings import truncated
-from turnwire.messages.providers.json_shapes import is_object
 
 _ONLY_OURS = (FinalScriptExecution, FinalScriptExecutionOutput, FinalError)
 """Final items that AG-UI knows nothing like."""

@@ -6,8 +6,8 @@ from turnwire.messages.agui.events import StepFinished, StepStarted, TextMessage
 from turnwire.messages.agui.more_events import ReasoningMessageEnd, ReasoningMessageStart
 from turnwire.messages.dialects import agui_words as words
 from turnwire.messages.dialects.block_ends import BlockEnds
+from turnwire.messages.json_shapes import NOTHING
 from turnwire.messages.providers.item import Item
-from turnwire.messages.providers.json_shapes import NOTHING
 from turnwire.messages.providers.transcript import Transcript
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from turnwire.messages.agui.messages import MediaSource
 from turnwire.messages.errors import UnreadableRequestError
+from turnwire.messages.json_shapes import JsonObject, is_list, list_at, object_at, objects_at, text_at
 from turnwire.messages.json_text import dump_json
 from turnwire.messages.model_messages.media import encoded_text
 from turnwire.messages.model_messages.model import ModelMessage, ModelPart, Thought
@@ -13,7 +14,6 @@ from turnwire.messages.model_messages.reading import id_in, objects_in, read_cal
 from turnwire.messages.model_messages.spoken import keep_native
 from turnwire.messages.model_messages.to_anthropic import FORMAT, PROVIDER, media_block
 from turnwire.messages.providers.anthropic_blocks import call_extra, kind_of
-from turnwire.messages.providers.json_shapes import JsonObject, is_list, list_at, object_at, objects_at, text_at
 from turnwire.messages.ui import MediaPart, TextPart, ToolResultPart
 
 _RESULT_FRAME = frozenset({"type", "tool_use_id", "is_error"})

@@ -5,13 +5,13 @@ from typing import Any
 
 from turnwire.messages.agui.messages import MediaSource
 from turnwire.messages.errors import UnreadableRequestError
+from turnwire.messages.json_shapes import JsonObject, list_at, object_at, text_at
 from turnwire.messages.model_messages.media import source_of_url
 from turnwire.messages.model_messages.model import ModelMessage, ModelPart, Thought
 from turnwire.messages.model_messages.reading import id_in, objects_in, read_call, sealed, settle_results, text_in
 from turnwire.messages.model_messages.spoken import keep_native
 from turnwire.messages.model_messages.to_chat import FORMAT, PROVIDER, SOUNDS, media_part
 from turnwire.messages.providers.chat_deltas import argument_text, reasoning_text
-from turnwire.messages.providers.json_shapes import JsonObject, list_at, object_at, text_at
 from turnwire.messages.providers.responses_items import wrap_custom_input
 from turnwire.messages.ui import MediaPart, TextPart, ToolCallPart, ToolResultPart
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from turnwire.messages.agui.messages import MediaSource
 from turnwire.messages.errors import UnreadableRequestError
+from turnwire.messages.json_shapes import JsonObject, is_list, is_object, objects_at, text_at
 from turnwire.messages.model_messages.items import item_of
 from turnwire.messages.model_messages.media import source_of_url
 from turnwire.messages.model_messages.model import ModelMessage, ModelPart, ModelRole, Thought
 from turnwire.messages.model_messages.reading import id_in, objects_in, read_call, sealed, settle_results, text_in
 from turnwire.messages.model_messages.spoken import keep_native
 from turnwire.messages.model_messages.to_responses import FORMAT, PROVIDER, media_content
-from turnwire.messages.providers.json_shapes import JsonObject, is_list, is_object, objects_at, text_at
 from turnwire.messages.providers.replay import responses_input
 from turnwire.messages.providers.responses_items import (
     kind_of,

@@ -12,9 +12,9 @@ from turnwire.messages.events import (
     FinalMessage,
     FinalReasoning,
 )
+from turnwire.messages.json_shapes import list_at, object_at, text_at
 from turnwire.messages.model_messages.model import ModelPart, Thought
 from turnwire.messages.model_messages.thoughts import sealed_data
-from turnwire.messages.providers.json_shapes import list_at, object_at, text_at
 from turnwire.messages.ui import MediaPart, TextPart, ToolCallPart, ToolResultPart
 
 ANNOTATIONS = "annotations"

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 from turnwire.messages.agui.messages import MediaSource
 from turnwire.messages.errors import UnsendableError
+from turnwire.messages.json_shapes import is_object, text_at
 from turnwire.messages.model_messages.model import ModelMessage
-from turnwire.messages.providers.json_shapes import is_object, text_at
 from turnwire.messages.ui import MediaPart
 
 Unsendable: TypeAlias = Literal["refuse", "say"]

@@ -7,11 +7,11 @@ import attrs
 from msgspec import UNSET, UnsetType
 
 from turnwire.messages.errors import UnreadableRequestError
+from turnwire.messages.json_shapes import JsonObject, is_list, is_object
 from turnwire.messages.json_text import parse_json, parse_json_or_text
 from turnwire.messages.model_messages.answers import is_stand_in, name_calls
 from turnwire.messages.model_messages.model import ModelMessage, ModelPart
 from turnwire.messages.particulars import Json
-from turnwire.messages.providers.json_shapes import JsonObject, is_list, is_object
 from turnwire.messages.ui import ProviderData, ToolCallPart, ToolResultPart
 from turnwire.messages.wire import json_name
 

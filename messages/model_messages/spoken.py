@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from turnwire.messages.events import FinalItem
+from turnwire.messages.json_shapes import object_at
 from turnwire.messages.model_messages.items import item_of
 from turnwire.messages.model_messages.media import Unsendable, stand_in
 from turnwire.messages.model_messages.model import ModelMessage
-from turnwire.messages.providers.json_shapes import object_at
 from turnwire.messages.providers.replay import data_of
 from turnwire.messages.ui import MediaPart, TextPart
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from turnwire.messages.dialects.agui_sealed import STEP_DATA, opened_value
+from turnwire.messages.json_shapes import JsonObject, is_object, list_at, text_at
 from turnwire.messages.model_messages.model import ModelPart, Thought
 from turnwire.messages.particulars import Json
-from turnwire.messages.providers.json_shapes import JsonObject, is_object, list_at, text_at
 from turnwire.messages.ui import Part, ThinkingPart
 
 STEPS = "steps"

@@ -27,6 +27,7 @@ from turnwire.messages.events import (
     Usage,
     UsageUpdate,
 )
+from turnwire.messages.json_shapes import JsonObject, is_object
 from turnwire.messages.json_text import parse_json
 from turnwire.messages.providers.continuation import Continuation, new_trace_context
 from turnwire.messages.providers.endings import (
@@ -37,7 +38,6 @@ from turnwire.messages.providers.endings import (
     truncated,
 )
 from turnwire.messages.providers.item import Item
-from turnwire.messages.providers.json_shapes import JsonObject, is_object
 from turnwire.messages.providers.transcript import Transcript
 from turnwire.messages.providers.usage import add_usage
 

@@ -2,9 +2,9 @@
 
 from typing import Any, Literal, TypeAlias
 
+from turnwire.messages.json_shapes import JsonObject, object_at, text_at
 from turnwire.messages.json_text import dump_json, parse_json
 from turnwire.messages.providers.item import Item, is_json_object
-from turnwire.messages.providers.json_shapes import JsonObject, object_at, text_at
 from turnwire.messages.providers.transcript import Transcript
 
 BlockKind: TypeAlias = Literal[

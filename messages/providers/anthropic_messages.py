@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, cast
 
 from turnwire.messages.events import Heartbeat
+from turnwire.messages.json_shapes import JsonObject, index_at, is_object, list_at, object_at, text_at
 from turnwire.messages.providers.adapter import Adapter
 from turnwire.messages.providers.anthropic_blocks import Block, call_extra, kind_of, stop_block
 from turnwire.messages.providers.endings import (
@@ -21,7 +22,6 @@ from turnwire.messages.providers.endings import (
     read_error,
 )
 from turnwire.messages.providers.item import Item, is_json_object
-from turnwire.messages.providers.json_shapes import JsonObject, index_at, is_object, list_at, object_at, text_at
 from turnwire.messages.providers.usage import newer_usage, read_anthropic_usage
 
 

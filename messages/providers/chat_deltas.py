@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
-from turnwire.messages.json_text import dump_json
-from turnwire.messages.providers.json_shapes import (
+from turnwire.messages.json_shapes import (
     JsonObject,
     index_at,
     is_object,
@@ -13,6 +12,7 @@ from turnwire.messages.providers.json_shapes import (
     objects_at,
     text_at,
 )
+from turnwire.messages.json_text import dump_json
 
 Fragment: TypeAlias = tuple[Literal["message", "reasoning", "unknown"], str]
 CallKey: TypeAlias = tuple[Literal["index", "id", "position"], int | str]

@@ -18,9 +18,9 @@ from turnwire.messages.events import (
     Usage,
     UsageUpdate,
 )
+from turnwire.messages.json_shapes import is_object
 from turnwire.messages.providers.endings import FINISH_REASONS, INCOMPLETE_ARGUMENTS, STREAM_TRUNCATED
 from turnwire.messages.providers.item import is_json_object
-from turnwire.messages.providers.json_shapes import is_object
 
 _STATUSES = frozenset({"complete", "error", "aborted"})
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
+from turnwire.messages.json_shapes import JsonObject, bare_text, is_object
 from turnwire.messages.particulars import ErrorInfo
-from turnwire.messages.providers.json_shapes import JsonObject, bare_text, is_object
 
 FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter", "refusal", "pause", "other"]
 FINISH_REASONS: frozenset[FinishReason] = frozenset(get_args(FinishReason))

@@ -7,6 +7,15 @@ that reasoning ends as soon as the answer begins. The response itself ends later
 
 from typing import Any, ClassVar
 
+from turnwire.messages.json_shapes import (
+    JsonObject,
+    is_list,
+    is_object,
+    list_at,
+    object_at,
+    objects_at,
+    text_at,
+)
 from turnwire.messages.providers.adapter import Adapter
 from turnwire.messages.providers.chat_deltas import (
     CallKey,
@@ -19,15 +28,6 @@ from turnwire.messages.providers.chat_deltas import (
 )
 from turnwire.messages.providers.endings import CHAT_FINISH_REASONS, MAY_HALVE_CALLS, FinishReason, read_error
 from turnwire.messages.providers.item import Item
-from turnwire.messages.providers.json_shapes import (
-    JsonObject,
-    is_list,
-    is_object,
-    list_at,
-    object_at,
-    objects_at,
-    text_at,
-)
 from turnwire.messages.providers.usage import newer_usage, read_chat_usage
 
 

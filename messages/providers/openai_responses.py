@@ -8,6 +8,7 @@ Items are found by output_index, which survives hosts that give an item a new id
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
+from turnwire.messages.json_shapes import JsonObject, index_at, is_object, object_at, objects_at, text_at
 from turnwire.messages.providers.adapter import Adapter
 from turnwire.messages.providers.endings import (
     RESPONSES_INCOMPLETE_REASONS,
@@ -15,7 +16,6 @@ from turnwire.messages.providers.endings import (
     read_error,
 )
 from turnwire.messages.providers.item import Item, ItemKind
-from turnwire.messages.providers.json_shapes import JsonObject, index_at, is_object, object_at, objects_at, text_at
 from turnwire.messages.providers.responses_closing import close_by_payload, close_early
 from turnwire.messages.providers.responses_items import (
     Slot,

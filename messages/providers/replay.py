@@ -21,9 +21,9 @@ from turnwire.messages.events import (
     Json,
     StreamEvent,
 )
+from turnwire.messages.json_shapes import NOTHING, JsonObject, is_object, list_at, object_at, text_at
 from turnwire.messages.json_text import parse_json
 from turnwire.messages.providers.endings import STARTED_OVER
-from turnwire.messages.providers.json_shapes import NOTHING, JsonObject, is_object, list_at, object_at, text_at
 
 __all__ = ["anthropic_messages", "chat_messages", "items_to_replay", "responses_input"]
 

@@ -1,8 +1,8 @@
 """How an output item of a response ends: by its own payload, or early, with what there is."""
 
+from turnwire.messages.json_shapes import JsonObject, text_at
 from turnwire.messages.providers.endings import incomplete_arguments
 from turnwire.messages.providers.item import Item
-from turnwire.messages.providers.json_shapes import JsonObject, text_at
 from turnwire.messages.providers.responses_items import (
     Slot,
     native_part,

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
+from turnwire.messages.json_shapes import JsonObject, list_at, objects_at, text_at
 from turnwire.messages.json_text import dump_json
 from turnwire.messages.providers.item import Item
-from turnwire.messages.providers.json_shapes import JsonObject, list_at, objects_at, text_at
 
 SlotKind: TypeAlias = Literal["message", "reasoning", "call", "custom_call", "server", "opaque", "unknown"]
 

@@ -6,7 +6,7 @@ final response differently from those of the stream.
 
 from collections.abc import Callable
 
-from turnwire.messages.providers.json_shapes import JsonObject, index_at, object_at, text_at
+from turnwire.messages.json_shapes import JsonObject, index_at, object_at, text_at
 from turnwire.messages.providers.responses_items import Slot, kind_of, payload_text
 
 

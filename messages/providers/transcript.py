@@ -27,10 +27,10 @@ from turnwire.messages.events import (
     StreamEvent,
     TraceContext,
 )
+from turnwire.messages.json_shapes import JsonObject
 from turnwire.messages.providers.delta_event import make_delta_event
 from turnwire.messages.providers.endings import incomplete_arguments
 from turnwire.messages.providers.item import Item, ItemKind
-from turnwire.messages.providers.json_shapes import JsonObject
 
 
 class Transcript:

@@ -5,8 +5,8 @@ Unknown is None and stays so; only what a provider said is ever added up.
 
 import attrs
 
+from turnwire.messages.json_shapes import JsonObject, count_at, object_at
 from turnwire.messages.particulars import Usage
-from turnwire.messages.providers.json_shapes import JsonObject, count_at, object_at
 
 
 def read_responses_usage(usage: JsonObject) -> Usage | None:

@@ -16,10 +16,10 @@ from typing import BinaryIO
 
 from turnwire.messages.event_codec import encode_event
 from turnwire.messages.events import StreamEvent
+from turnwire.messages.json_shapes import is_object
 from turnwire.messages.json_text import parse_json
 from turnwire.messages.providers import ADAPTERS, Adapter
 from turnwire.messages.providers.adapter import DONE_MARKER
-from turnwire.messages.providers.json_shapes import is_object
 from turnwire.messages.sse import SseParser
 from turnwire.runtime.cli.lines import open_input, write_out
 

@@ -18,8 +18,8 @@ from turnwire.actors.core.conversation_machine import ConversationMachine
 from turnwire.actors.core.conversation_options import ConversationOptions
 from turnwire.messages.agui.client_lines import structure_line
 from turnwire.messages.errors import TurnwireError
+from turnwire.messages.json_shapes import is_object
 from turnwire.messages.json_text import dump_json
-from turnwire.messages.providers.json_shapes import is_object
 from turnwire.messages.ui_changes import (
     ConversationChange,
     MessageChanged,

@@ -12,7 +12,7 @@ from turnwire.messages.dialects.agui_to_ui import ui_messages_of
 from turnwire.messages.dialects.ui_message_input import read_chat_messages
 from turnwire.messages.errors import InvalidEventError
 from turnwire.messages.events import Id, Json
-from turnwire.messages.providers.json_shapes import is_object
+from turnwire.messages.json_shapes import is_object
 from turnwire.messages.runs import Answer, ApprovalAnswer, RunInput, ToolAnswer, ToolSpec
 from turnwire.messages.shapes import Nested, Shape, each
 from turnwire.messages.ui import TextPart, UIMessage

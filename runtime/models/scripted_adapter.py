@@ -5,10 +5,10 @@ from typing import Any, ClassVar, cast
 import attrs
 
 from turnwire.messages.events import Usage
+from turnwire.messages.json_shapes import JsonObject, object_at, text_at
 from turnwire.messages.providers.adapter import Adapter
 from turnwire.messages.providers.endings import FinishReason, read_error
 from turnwire.messages.providers.item import Item
-from turnwire.messages.providers.json_shapes import JsonObject, object_at, text_at
 from turnwire.messages.providers.usage import newer_usage
 
 

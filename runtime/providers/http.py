@@ -24,10 +24,10 @@ except ModuleNotFoundError as exc:
 from turnwire.messages.errors import TurnwireError
 from turnwire.messages.event_codec import decode_event, encode_event
 from turnwire.messages.events import ItemError, ResponseError, StreamEvent
+from turnwire.messages.json_shapes import JsonObject, is_object
 from turnwire.messages.json_text import parse_json
 from turnwire.messages.providers import Adapter
 from turnwire.messages.providers.endings import CONNECTION_FAILED, is_retryable
-from turnwire.messages.providers.json_shapes import JsonObject, is_object
 from turnwire.runtime.providers.endpoints import Endpoint, RequestBody
 from turnwire.runtime.providers.streams import adapt_stream
 

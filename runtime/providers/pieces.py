@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
 from turnwire.messages.events import StreamEvent
+from turnwire.messages.json_shapes import JsonObject, is_object
 from turnwire.messages.providers import Adapter
-from turnwire.messages.providers.json_shapes import JsonObject, is_object
 from turnwire.messages.sse import SseParser
 
 Piece: TypeAlias = bytes | bytearray | str | JsonObject | object

@@ -29,8 +29,8 @@ from turnwire.messages.agui.codec import EVENT_TYPES
 from turnwire.messages.agui.events import AguiEvent
 from turnwire.messages.event_codec import structure_event, unstructure_event
 from turnwire.messages.events import StreamEvent
+from turnwire.messages.json_shapes import JsonObject, is_object
 from turnwire.messages.json_text import dump_json, parse_json
-from turnwire.messages.providers.json_shapes import JsonObject, is_object
 from turnwire.runtime.providers.pieces import as_event
 
 DEMO_STREAM = "demo_stream.jsonl"

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from turnwire.messages.providers.json_shapes import JsonObject, is_list, is_object
+from turnwire.messages.json_shapes import JsonObject, is_list, is_object
 
 Events = list[dict[str, Any]]
 

@@ -12,9 +12,9 @@ from tests.kit.mutations import join_deltas, recut, rename_ids, split_deltas, wi
 from tests.kit.recordings import ALL, Recording, adapt, each_recording, make_adapter, told
 from turnwire.messages import StreamEvent
 from turnwire.messages.events import Heartbeat
+from turnwire.messages.json_shapes import is_list, is_object
 from turnwire.messages.providers import ADAPTERS
 from turnwire.messages.providers.contract import check_contract
-from turnwire.messages.providers.json_shapes import is_list, is_object
 from turnwire.messages.sse import SseParser
 
 

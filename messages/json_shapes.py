@@ -1,7 +1,7 @@
 """Reading JSON that may be anything: each function gives what was asked for, or the empty value of its kind.
 
 Providers leave fields out, send null for them, and change their types without notice. A stream must not die of
-that, so the adapters never index into a provider's event: they ask here.
+that, so nobody indexes into JSON of somebody else's: adapters, dialects and shells ask here.
 """
 
 from collections.abc import Iterator, Mapping
