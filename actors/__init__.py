@@ -15,12 +15,13 @@ from turnwire.actors.core.restarts import RestartBudget
 from turnwire.actors.core.retry import RetryPolicy, retry_delay
 from turnwire.actors.core.text import estimate_tokens
 from turnwire.actors.core.tool_results import ToolResult
+from turnwire.actors.core.toolset import Tool, Tools, ToolSet, tool
 from turnwire.actors.engine import AnnouncedTurn, Engine
 from turnwire.actors.engine_options import EngineOptions
 from turnwire.actors.engine_ports import Model, ModelCall, ModelStream, Publish, ThreadStore
 from turnwire.actors.ports import BatchLog, Log, OnEmit, RawLog, Sink, make_event_id
 from turnwire.actors.supervisor import run_supervised
-from turnwire.actors.tool import Tool, ToolSet, run_tool, tool
+from turnwire.actors.tool_call import run_tool
 from turnwire.actors.turn import Turn
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "Tool",
     "ToolResult",
     "ToolSet",
+    "Tools",
     "Turn",
     "TurnOptions",
     "WordBoundary",

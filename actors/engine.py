@@ -7,21 +7,20 @@ What a run does stands in engine_run.py, what it decides in core/run_machine.py.
 other (thread_turns.py): each goes on from what the one before has saved.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Protocol
 
 from turnwire.actors.conversation import Conversation
 from turnwire.actors.core.run_errors import NOT_LOADED, no_input, unknown_model
 from turnwire.actors.core.run_machine import RunMachine
-from turnwire.actors.core.toolset import ToolFunction
+from turnwire.actors.core.toolset import Tools, ToolSet
 from turnwire.actors.engine_options import EngineOptions
 from turnwire.actors.engine_ports import Model, Publish, ThreadStore
 from turnwire.actors.engine_run import EngineRun
 from turnwire.actors.persist import persist_for_run
 from turnwire.actors.thread_desk import ThreadDesk
 from turnwire.actors.thread_turns import ThreadTurns
-from turnwire.actors.tool import Tool, ToolSet
 from turnwire.messages.errors import LogUnavailableError
 from turnwire.messages.particulars import ErrorInfo
 from turnwire.messages.runs import Answer, PendingCall, RunInput, RunOutcome
@@ -44,7 +43,7 @@ class Engine:
     def __init__(
         self,
         models: Model | Mapping[str, Model],
-        tools: ToolSet | Iterable[Tool | ToolFunction],
+        tools: Tools,
         store: ThreadStore,
         options: EngineOptions | None = None,
     ) -> None:

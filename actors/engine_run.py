@@ -20,6 +20,7 @@ from turnwire.actors.core.run_calls import ToolRun
 from turnwire.actors.core.run_errors import CONFLICT, INTERNAL_ERROR, NOT_LOADED, NOT_SAVED, TIMEOUT, unsendable
 from turnwire.actors.core.run_machine import NextStep, RunMachine
 from turnwire.actors.core.run_opening import call_ids, has_news, prompt_of
+from turnwire.actors.core.toolset import ToolSet
 from turnwire.actors.engine_options import EngineOptions
 from turnwire.actors.engine_ports import Model, ModelCall, Publish
 from turnwire.actors.reply_reader import ReplyReader
@@ -27,7 +28,6 @@ from turnwire.actors.run_conversation import RunConversation
 from turnwire.actors.side_work import SideWork
 from turnwire.actors.thread_desk import Opening, ThreadDesk
 from turnwire.actors.thread_turns import ThreadTurn
-from turnwire.actors.tool import ToolSet
 from turnwire.actors.tool_bench import ToolBench
 from turnwire.messages.errors import LogUnavailableError, ThreadConflictError, UnsendableError
 from turnwire.messages.events import StreamEvent

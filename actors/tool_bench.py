@@ -6,8 +6,9 @@ import trio
 
 from turnwire.actors.core.call_verdicts import server_tool
 from turnwire.actors.core.run_calls import RunCalls, ToolRun
+from turnwire.actors.core.toolset import ToolSet
 from turnwire.actors.engine_options import EngineOptions
-from turnwire.actors.tool import ToolSet, run_tool
+from turnwire.actors.tool_call import run_tool
 
 
 class ToolBench:

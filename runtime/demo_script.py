@@ -10,8 +10,8 @@ from typing import Any
 
 import trio
 
+from turnwire.actors.core.toolset import tool
 from turnwire.actors.engine_ports import ModelCall
-from turnwire.actors.tool import tool
 from turnwire.messages.events import StreamEvent, Usage
 from turnwire.messages.folds import fold_events
 from turnwire.messages.json_text import parse_json

@@ -8,7 +8,7 @@ deadline, the other ends too.
 """
 
 import os
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
@@ -16,12 +16,11 @@ import trio
 
 from turnwire.actors.companion import run_with_companion
 from turnwire.actors.conversation import Conversation
-from turnwire.actors.core.toolset import ToolFunction
+from turnwire.actors.core.toolset import Tools
 from turnwire.actors.engine import Engine
 from turnwire.actors.engine_options import EngineOptions
 from turnwire.actors.engine_ports import Model, ThreadStore
 from turnwire.actors.parking import ParkingSpace
-from turnwire.actors.tool import Tool, ToolSet
 from turnwire.actors.turn import Turn
 from turnwire.messages.errors import ClosedError, TurnwireError
 from turnwire.messages.events import Json, StreamEvent
@@ -36,7 +35,7 @@ async def open_engine(
     runtime: Runtime,
     *,
     model: Model | Mapping[str, Model],
-    tools: ToolSet | Iterable[Tool | ToolFunction] = (),
+    tools: Tools = (),
     store: ThreadStore | None = None,
     options: EngineOptions | None = None,
 ) -> AsyncGenerator["HostedEngine", None]:

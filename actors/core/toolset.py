@@ -5,7 +5,7 @@
         "Say what the weather will be."
 
 What a tool takes is read from its signature when it is made, so a hint without a JSON schema is refused there. Running
-one is `actors/tool.py`.
+one is `actors/tool_call.py`.
 """
 
 import inspect
@@ -33,7 +33,7 @@ DEFAULT_TIMEOUT: Final = 30.0
 """Seconds that a tool may take: a user watches, and a model waits with all its context."""
 
 _NAME: Final = re.compile(r"^[A-Za-z0-9_-]{1,64}$")  # what all three providers take
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("turnwire.tool")
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -168,6 +168,10 @@ class ToolSet:
         """Add tools that a client has announced. Where we have one of that name ours stands: a client replaces none."""
         added = {spec.name: Tool.client(spec.name, spec.description, spec.parameters) for spec in specs}
         return ToolSet((*self.tools, *(each for name, each in added.items() if self.get(name) is None)))
+
+
+Tools: TypeAlias = ToolSet | Iterable[Tool | ToolFunction]
+"""What an engine takes as its tools: a set of them, or tools and plain functions."""
 
 
 def read_object(arguments: str) -> dict[str, Any]:

@@ -1,13 +1,12 @@
 """The engine that a service or a worker runs agents with: the host's own models and tools, or those of the settings."""
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, nullcontext
 
-from turnwire.actors.core.toolset import ToolFunction
+from turnwire.actors.core.toolset import Tools
 from turnwire.actors.engine import Engine
 from turnwire.actors.engine_options import EngineOptions
 from turnwire.actors.engine_ports import Model, ThreadStore
-from turnwire.actors.tool import Tool, ToolSet
 from turnwire.runtime.backend.models import open_models
 from turnwire.runtime.settings import ModelSettings
 
@@ -18,7 +17,7 @@ async def open_agent(
     threads: ThreadStore,
     *,
     models: Mapping[str, Model] | None = None,
-    tools: ToolSet | Iterable[Tool | ToolFunction] = (),
+    tools: Tools = (),
 ) -> AsyncGenerator[Engine | None, None]:
     """Open the engine for the length of a block; None where there is no model to ask.
 

@@ -8,16 +8,15 @@ async with open_bridge() as bridge, bridge.enter(open_app(settings)) as app:
 ```
 """
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 
 import trio
 from starlette.types import ASGIApp
 
 from turnwire.actors.backend import ENTERED_INSTEAD, require_trio
-from turnwire.actors.core.toolset import ToolFunction
+from turnwire.actors.core.toolset import Tools
 from turnwire.actors.engine_ports import Model
-from turnwire.actors.tool import Tool, ToolSet
 from turnwire.runtime.beside import run_beside
 from turnwire.runtime.http.access import Authoriser
 from turnwire.runtime.http.app import make_app
@@ -31,7 +30,7 @@ async def open_app(
     settings: Settings,
     *,
     models: Mapping[str, Model] | None = None,
-    tools: ToolSet | Iterable[Tool | ToolFunction] = (),
+    tools: Tools = (),
     authoriser: Authoriser | None = None,
 ) -> AsyncGenerator[ASGIApp, None]:
     """Have the service's application, and its worker if it has one, for the length of a block.

@@ -12,15 +12,14 @@ Told to stop, it takes no more connections and turns, ends streams as they shoul
 and for turns (worker.grace), and hands the rest over.
 """
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import attrs
 import trio
 
-from turnwire.actors.core.toolset import ToolFunction
+from turnwire.actors.core.toolset import Tools
 from turnwire.actors.engine_ports import Model
-from turnwire.actors.tool import Tool, ToolSet
 from turnwire.runtime.backend.models import check_model
 from turnwire.runtime.beside import run_beside
 from turnwire.runtime.http.access import Access, Authoriser
@@ -81,7 +80,7 @@ async def open_service(
     settings: Settings,
     *,
     models: Mapping[str, Model] | None = None,
-    tools: ToolSet | Iterable[Tool | ToolFunction] = (),
+    tools: Tools = (),
     authoriser: Authoriser | None = None,
 ) -> AsyncGenerator[RunningService, None]:
     """Have a service for the length of a block; leaving it stops it. Raises OSError when it cannot listen.
@@ -107,7 +106,7 @@ async def open_parts(
     settings: Settings,
     *,
     models: Mapping[str, Model] | None = None,
-    tools: ToolSet | Iterable[Tool | ToolFunction] = (),
+    tools: Tools = (),
     authoriser: Authoriser | None = None,
 ) -> AsyncGenerator[Service, None]:
     """Have everything of a service but its listening and its working, which are up to whoever opens it."""
@@ -132,7 +131,7 @@ async def run_service(
     on_up: Callable[[tuple[str, ...]], object] = lambda _urls: None,
     *,
     models: Mapping[str, Model] | None = None,
-    tools: ToolSet | Iterable[Tool | ToolFunction] = (),
+    tools: Tools = (),
     authoriser: Authoriser | None = None,
 ) -> None:
     """Be a service until SIGTERM or SIGINT; a second one does not wait for requests and turns to end.

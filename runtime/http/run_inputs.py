@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import attrs
 
-from turnwire.actors.tool import Tool
+from turnwire.actors.core.toolset import Tool
 from turnwire.messages.agui.messages import AguiMessage
 from turnwire.messages.agui.messages_codec import AGUI_MESSAGE
 from turnwire.messages.dialects.agui_to_ui import ui_messages_of

@@ -38,7 +38,7 @@ CONNECT_SECONDS = 10.0
 MAX_ERROR_BYTES = 64 * 1024
 """How much of a refusal's body is read: an error object is small, an HTML page of a proxy is not worth more."""
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("turnwire.provider")
 
 
 @attrs.frozen(kw_only=True)

@@ -21,7 +21,7 @@ CLOSE_GRACE = 2.0
 DRAIN_GRACE = 0.5
 """Seconds that a source has for ending by itself after the terminal."""
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("turnwire.provider")
 
 
 async def adapt_stream(adapter: Adapter, source: AsyncIterable[Piece]) -> AsyncGenerator[StreamEvent, None]:

@@ -1,12 +1,11 @@
 """A worker as a process: what it stands on, and the signals that end it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import trio
 
-from turnwire.actors.core.toolset import ToolFunction
+from turnwire.actors.core.toolset import Tools
 from turnwire.actors.engine_ports import Model
-from turnwire.actors.tool import Tool, ToolSet
 from turnwire.runtime.observe import get_logger
 from turnwire.runtime.settings import Settings
 from turnwire.runtime.signals import stop_at_signals
@@ -20,7 +19,7 @@ async def run_worker(
     settings: Settings,
     *,
     models: Mapping[str, Model] | None = None,
-    tools: ToolSet | Iterable[Tool | ToolFunction] = (),
+    tools: Tools = (),
 ) -> Worker:
     """Be a worker process until SIGTERM or SIGINT; a second one does not wait for turns to end. Gives its counts.
 

@@ -1,14 +1,13 @@
 """What a worker stands on, in its own process or beside a service: backend, agent, runtime; each inside the former."""
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 
 import attrs
 
-from turnwire.actors.core.toolset import ToolFunction
+from turnwire.actors.core.toolset import Tools
 from turnwire.actors.engine import Engine
 from turnwire.actors.engine_ports import Model
-from turnwire.actors.tool import Tool, ToolSet
 from turnwire.runtime.backend import Backend, open_backend
 from turnwire.runtime.backend.agent import open_agent
 from turnwire.runtime.backend.models import check_model
@@ -39,7 +38,7 @@ async def open_workplace(
     settings: Settings,
     *,
     models: Mapping[str, Model] | None = None,
-    tools: ToolSet | Iterable[Tool | ToolFunction] = (),
+    tools: Tools = (),
 ) -> AsyncGenerator[Workplace, None]:
     """Have a workplace for the length of a block.
 

@@ -6,8 +6,8 @@ from trio.testing import MockClock
 
 from tests.kit.agents import DONE, ScriptModel, Stage, call, end, raw_call, say, tasks_left, think, used
 from turnwire.actors.core.loop import LoopState, all_of, max_iterations, until_finish_reason
+from turnwire.actors.core.toolset import tool
 from turnwire.actors.engine_options import EngineOptions
-from turnwire.actors.tool import tool
 from turnwire.messages.events import FinalFunctionCall, ItemDone, ResponseDone, Usage, UsageUpdate
 from turnwire.messages.runs import RunOutcome, ToolSpec
 from turnwire.messages.ui import ToolCallPart

@@ -6,7 +6,7 @@ import pytest
 from trio.testing import MockClock
 
 from tests.kit.agents import DONE, ScriptModel, Stage, call, end, say, used
-from turnwire.actors.tool import Tool, tool
+from turnwire.actors.core.toolset import Tool, tool
 from turnwire.messages.errors import ApprovalAnsweredError, CallAnsweredError, UnknownCallError
 from turnwire.messages.runs import ApprovalAnswer, PendingCall, RunOutcome, ToolAnswer, ToolSpec
 from turnwire.messages.ui import Approval, ToolCallPart

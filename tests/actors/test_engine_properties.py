@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from trio.testing import MockClock
 
 from tests.kit.agents import ScriptModel, Stage, Step, call, end, raw_call, say, tasks_left, think, used
+from turnwire.actors.core.toolset import Tool, tool
 from turnwire.actors.engine_options import EngineOptions
-from turnwire.actors.tool import Tool, tool
 from turnwire.messages.model_messages import make_request
 from turnwire.messages.runs import RunOutcome
 from turnwire.messages.testing import check_contract

@@ -9,8 +9,8 @@ import trio.testing
 from trio.testing import MockClock
 
 from tests.kit.agents import DONE, ScriptModel, Stage, Step, call, end, raw_call, say, tasks_left
+from turnwire.actors.core.toolset import tool
 from turnwire.actors.engine_options import EngineOptions
-from turnwire.actors.tool import tool
 from turnwire.messages.runs import ApprovalAnswer, RunInput, RunOutcome
 from turnwire.messages.testing import check_contract
 from turnwire.messages.ui import SavedConversation

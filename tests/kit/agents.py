@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 import attrs
 import trio
 
+from turnwire.actors.core.toolset import Tool
 from turnwire.actors.engine import Engine
 from turnwire.actors.engine_options import EngineOptions
 from turnwire.actors.engine_ports import ModelCall
-from turnwire.actors.tool import Tool
 from turnwire.messages.events import (
     FinalFunctionCall,
     FinalFunctionCallOutput,

@@ -8,8 +8,8 @@ from trio.testing import MockClock
 
 from tests.kit.turns import RecordingSink
 from turnwire.actors.core.options import TurnOptions
+from turnwire.actors.core.toolset import tool
 from turnwire.actors.engine_options import EngineOptions
-from turnwire.actors.tool import tool
 from turnwire.messages.agui.events import RunFinished, RunStarted
 from turnwire.messages.dialects.outputs_to_agui import OutputsToAgui
 from turnwire.messages.errors import ApprovalAnsweredError, ClosedError, RetryExhaustedError

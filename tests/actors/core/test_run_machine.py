@@ -9,7 +9,7 @@ from tests.kit.agents import brief
 from tests.kit.turns import begin, called, delta, event, finished, said, started
 from turnwire.actors.core.loop import max_iterations
 from turnwire.actors.core.run_machine import RunMachine
-from turnwire.actors.tool import Tool, ToolSet
+from turnwire.actors.core.toolset import Tool, ToolSet
 from turnwire.messages.agui.events import RunFinished, RunStarted, TextMessageContent, ToolCallEnd, ToolCallStart
 from turnwire.messages.events import (
     FinalFunctionCall,

@@ -8,7 +8,7 @@ import pytest
 from tests.kit.node_clients import open_node
 from tests.kit.service import Asked, open_asked
 from tests.kit.sse import data_of
-from turnwire.actors.tool import tool
+from turnwire.actors.core.toolset import tool
 from turnwire.runtime.models import Call, Fail, Hang, Pause, Say, Think
 
 TEXT = "The answer, as far as I can tell, is forty-two; but ask me again tomorrow. "

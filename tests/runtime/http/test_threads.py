@@ -11,7 +11,7 @@ from tests.kit.servers import NAMES, RedisServer, find_server
 from tests.kit.service import Asked, open_asked, settings_with
 from tests.kit.sse import data_of, open_sse
 from tests.kit.turns import started
-from turnwire.actors.tool import tool
+from turnwire.actors.core.toolset import tool
 from turnwire.runtime.models import Call, Fail, Hang, Say, Think
 
 TURNS = "/xapi/threads/th/turns"

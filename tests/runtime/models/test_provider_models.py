@@ -15,8 +15,8 @@ from tests.kit.loopback import Answer, Loopback, open_loopback
 from tests.kit.model_calls import ask, ask_twice, make_call
 from tests.kit.recordings import recording_named, sse_body, told
 from tests.kit.sdk_types import check_request
+from turnwire.actors.core.toolset import Tool
 from turnwire.actors.engine_ports import Model
-from turnwire.actors.tool import Tool
 from turnwire.messages.events import FinalFunctionCall, ResponseDone, StreamEvent
 from turnwire.messages.providers.contract import check_contract
 from turnwire.messages.ui import TextPart, UIMessage

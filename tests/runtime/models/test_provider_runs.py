@@ -9,7 +9,7 @@ from tests.kit.agents import Stage
 from tests.kit.loopback import Answer, Loopback, open_loopback
 from tests.kit.recordings import sse_body
 from tests.kit.sdk_types import check_request
-from turnwire.actors.tool import tool
+from turnwire.actors.core.toolset import tool
 from turnwire.messages.runs import ApprovalAnswer, RunOutcome
 from turnwire.messages.ui_codec import decode_saved, encode_saved
 from turnwire.runtime.models.provider import ProviderModel

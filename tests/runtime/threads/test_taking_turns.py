@@ -9,8 +9,8 @@ import trio
 from tests.kit.agents import ScriptModel, Stage, call, end, say, user
 from tests.kit.servers import plain_client
 from tests.kit.threads import SAVED, OpenThreads, asked
+from turnwire.actors.core.toolset import tool
 from turnwire.actors.engine_ports import ThreadStore
-from turnwire.actors.tool import tool
 from turnwire.messages.errors import ThreadConflictError
 from turnwire.messages.runs import ApprovalAnswer
 from turnwire.messages.ui import SavedConversation

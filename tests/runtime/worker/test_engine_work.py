@@ -9,8 +9,8 @@ from tests.kit.agents import user
 from tests.kit.logs import redis_log_options
 from tests.kit.queues import open_stage
 from tests.kit.turns import aborted, brief
+from turnwire.actors.core.toolset import tool
 from turnwire.actors.engine import Engine
-from turnwire.actors.tool import tool
 from turnwire.messages.entries import START
 from turnwire.messages.event_codec import decode_event
 from turnwire.messages.events import ItemDone, StreamEvent

@@ -17,15 +17,13 @@ import trio
 
 from turnwire.actors.core.misfits import MisfitError, say_misfit
 from turnwire.actors.core.tool_results import MAX_RESULT_CHARS, ToolResult, failed, result_text
-from turnwire.actors.core.toolset import Tool, ToolSet, tool
+from turnwire.actors.core.toolset import Tool
 from turnwire.actors.groups import leaves
-
-__all__ = ["MAX_RESULT_CHARS", "Tool", "ToolResult", "ToolSet", "failed", "run_tool", "tool"]
 
 MAX_THREADS: Final = 40
 """Threads for tools at one time, as many as trio gives to everything else together."""
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("turnwire.tool")
 _threads: "trio.lowlevel.RunVar[trio.CapacityLimiter]" = trio.lowlevel.RunVar("threads for tools")
 
 

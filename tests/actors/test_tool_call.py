@@ -14,7 +14,9 @@ import trio
 import trio.lowlevel
 from trio.testing import wait_all_tasks_blocked
 
-from turnwire.actors.tool import MAX_THREADS, Tool, ToolResult, run_tool, tool
+from turnwire.actors.core.tool_results import ToolResult
+from turnwire.actors.core.toolset import Tool, tool
+from turnwire.actors.tool_call import MAX_THREADS, run_tool
 
 
 class Sky(enum.Enum):
