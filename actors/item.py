@@ -1,4 +1,8 @@
-"""The task of one live item: it owns the item's batch timeout and has its turn catch up when that runs out."""
+"""The task of one live item: it owns the item's batch timeout and has its turn catch up when that runs out.
+
+Deltas do not touch it. It is started when its item first needs it, and called when the deadline has come nearer than
+the alarm it sleeps until, or the item has ended.
+"""
 
 from math import inf
 from typing import Protocol
@@ -48,3 +52,19 @@ class ItemClock(ParkingSpace):
                 # would be due, for ever under a clock that stands still.
                 timeout.deadline = item.alarm
                 await self.wait()
+
+
+def attend_item(item: ItemBuffer, turn: CatchesUp, nursery: trio.Nursery) -> None:
+    """Start or call an item's task, as the item's deadline now has it."""
+    if item.ended:
+        if item.clock is not None:
+            item.clock.call()
+        return
+    deadline = turn.deadline(item)
+    if deadline < item.alarm:
+        item.alarm = deadline  # from now on its task will wake by itself in time
+        if item.clock is not None:
+            item.clock.call()
+    if item.clock is None and not item.held:
+        item.clock = clock = ItemClock(item, turn)
+        nursery.start_soon(clock.run, name=f"item {item.item_id}")

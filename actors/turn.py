@@ -177,11 +177,11 @@ class Turn:
         """
         await self.actor.wait_ended()
         self._raise_failure()
-        return self.actor.fold.snapshot()
+        return self.actor.deliveries.fold.snapshot()
 
     def snapshot(self) -> TurnSnapshot:
         """Give what a reader knows by now: the newest state of each item that the sink has taken."""
-        return self.actor.fold.snapshot()
+        return self.actor.deliveries.fold.snapshot()
 
     def cancel(self) -> None:
         """Stop the turn at once: nothing is flushed, nothing more reaches the sink, no terminal is made."""

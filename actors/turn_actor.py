@@ -12,7 +12,7 @@ turn <id>          parks until woken; drains the channel; ends when the rules sa
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import inf
 from typing import assert_never, cast
 
@@ -22,21 +22,17 @@ import trio
 from turnwire.actors.commands import CloseTurn, Command, FailTurn, FlushTurn
 from turnwire.actors.core.item_buffer import ItemBuffer
 from turnwire.actors.core.options import TurnOptions
-from turnwire.actors.core.outbox import Emission
 from turnwire.actors.core.recovery import Recovered
 from turnwire.actors.core.retry import RetryPolicy
 from turnwire.actors.core.turn_machine import TurnMachine
+from turnwire.actors.deliveries import Deliveries
 from turnwire.actors.groups import leaves
-from turnwire.actors.item import ItemClock
+from turnwire.actors.item import attend_item
 from turnwire.actors.mailbox import TO_LOOK, TO_WRITE, TO_WRITE_ON, Mailbox, Reason
 from turnwire.actors.parking import ParkingSpace
 from turnwire.actors.ports import EventIds, Outlet, Timestamps
 from turnwire.actors.writer import run_writer
 from turnwire.messages.errors import FencedError, ProtocolError, RetryExhaustedError, TurnwireError
-from turnwire.messages.folds import SnapshotFold
-from turnwire.messages.output_codec import encode_output
-from turnwire.messages.outputs import StreamMessage
-from turnwire.messages.quick_outputs import make_envelope
 
 log = logging.getLogger("turnwire.turn")
 
@@ -46,8 +42,6 @@ class TurnActor(ParkingSpace):
 
     __slots__ = (
         "__weakref__",
-        "_event_ids",
-        "_flushes",
         "_is_held_up",
         "_is_news_in",
         "_is_writing",
@@ -55,19 +49,15 @@ class TurnActor(ParkingSpace):
         "_nursery",
         "_on_end",
         "_outlet",
-        "_seq",
-        "_timestamps",
         "_waiters",
-        "delivered",
+        "deliveries",
         "ended",
         "expires_at",
         "failure",
-        "fold",
         "is_cancelled",
         "machine",
         "mailbox",
         "options",
-        "retries",
         "turn_id",
         "undelivered",
     )
@@ -89,27 +79,27 @@ class TurnActor(ParkingSpace):
         self.turn_id = turn_id
         self.options = options
         self.machine = TurnMachine(turn_id, thread_id, options) if resume is None else resume.machine
-        self.fold = SnapshotFold(() if resume is None else resume.shown.outputs)
+        self.deliveries = Deliveries(
+            turn_id,
+            self.machine.outbox,
+            () if resume is None else resume.shown.outputs,
+            timestamps=timestamps,
+            event_ids=event_ids,
+        )
         self.failure: TurnwireError | None = None
-        self.delivered = 0
-        self.retries = 0
         self.undelivered = 0
         self.ended = False
         self.expires_at = trio.current_time() + options.deadline - age
         self.mailbox = Mailbox(options, self.machine.items.live)
         self._outlet = outlet
-        self._timestamps = timestamps
-        self._event_ids = event_ids
         self._on_end = on_end
         self._nursery: trio.Nursery | None = None
-        self._flushes: tuple[FlushTurn, ...] = ()
         self._waiters: trio.Event | None = None
         self.is_cancelled = False
         self._is_held_up = False
         self._is_news_in = False  # is the writer to look before it takes what is next
         self._is_writing = False
         self._last_words: trio.CancelScope | None = None
-        self._seq = 0
 
     # What others call
 
@@ -240,8 +230,7 @@ class TurnActor(ParkingSpace):
         match command:
             case FlushTurn():
                 self.machine.flush(now=now)
-                command.mark = self.machine.outbox.made
-                self._flushes += (command,)
+                self.deliveries.await_flush(command)
             case FailTurn():
                 self.machine.fail(command.code, command.message, now=now)
             case CloseTurn():
@@ -256,29 +245,14 @@ class TurnActor(ParkingSpace):
             return  # the task has not begun and will see to it, or it is on its way out
         if machine.items.changed:
             for item in machine.items.changed:
-                self._attend_item(item, nursery)
+                attend_item(item, self, nursery)
             machine.items.changed.clear()
         if not self._is_writing and not machine.outbox.is_empty:
             self._start_writer(nursery)
-        if self._flushes:
-            self._settle_flushes()
+        self.deliveries.answer_flushes()
         if machine.ended:
             self.mailbox.is_open = False
             self.call()
-
-    def _attend_item(self, item: ItemBuffer, nursery: trio.Nursery) -> None:
-        if item.ended:
-            if item.clock is not None:
-                item.clock.call()
-            return
-        deadline = self.deadline(item)
-        if deadline < item.alarm:
-            item.alarm = deadline  # from now on its task will wake by itself in time
-            if item.clock is not None:
-                item.clock.call()
-        if item.clock is None and not item.held:
-            item.clock = clock = ItemClock(item, self)
-            nursery.start_soon(clock.run, name=f"item {item.item_id}")
 
     def _start_writer(self, nursery: trio.Nursery) -> None:
         self._is_writing = True
@@ -292,7 +266,7 @@ class TurnActor(ParkingSpace):
             self._is_writing = False
 
     async def _run_writer(self) -> None:
-        await run_writer(self.machine.outbox, self._outlet, self)
+        await run_writer(self.deliveries, self._outlet, self)
 
     # What the writer calls
 
@@ -307,36 +281,6 @@ class TurnActor(ParkingSpace):
         if policy.attempts is None and trio.current_time() >= self.expires_at:
             return attrs.evolve(policy, attempts=0)  # past its deadline a turn no longer waits for its sink
         return policy
-
-    def envelope(self, emission: Emission) -> StreamMessage:
-        """Put an emission into words, under the id that it keeps from its first try on."""
-        try:
-            if not emission.event_id:
-                self._seq += 1
-                emission.event_id = self._event_ids(self.turn_id, self._seq)
-            at = self._timestamps(emission.at)
-            return make_envelope(emission.event_id, at, self.turn_id, encode_output(emission.output))
-        except Exception:
-            self.machine.outbox.give_up(emission)  # it would fail again, and stand in the way of the turn_error
-            raise
-
-    def note_retry(self) -> None:
-        """Count a message that is handed to the sink again."""
-        self.retries += 1
-
-    def note_delivered(self, emissions: Sequence[Emission]) -> None:
-        """Count what the sink has taken: readers know it now."""
-        self.delivered += len(emissions)
-        for emission in emissions:
-            self.fold.push(emission.output)
-        if self._flushes:
-            self._settle_flushes()
-
-    def _settle_flushes(self) -> None:
-        outbox = self.machine.outbox
-        while self._flushes and not outbox.holds_up_to(self._flushes[0].mark):
-            self._flushes[0].done.set()
-            self._flushes = self._flushes[1:]
 
     # Ends
 
@@ -362,16 +306,13 @@ class TurnActor(ParkingSpace):
             if isinstance(what, FlushTurn):
                 what.done.set()
         self.machine.ended = True
-        emissions = self.machine.outbox.clear()
+        emissions = self.deliveries.end()
         self.undelivered = emissions + unread
         if self.undelivered:
             log.warning("turn %s: %d emissions and %d events not delivered", self.turn_id, emissions, unread)
         self.ended = True
         if self._waiters is not None:
             self._waiters.set()
-        for flush in self._flushes:
-            flush.done.set()
-        self._flushes = ()
         self._on_end(self)
 
 

@@ -6,14 +6,14 @@ takes what is next it looks whether more has come in, so that a sender need wake
 leaves the outbox only after the sink took it, so a cancelled writer has lost nothing.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Protocol, TypeVar
 
 import trio
 
-from turnwire.actors.core.outbox import Emission, Outbox
 from turnwire.actors.core.retry import RetryPolicy
+from turnwire.actors.deliveries import Deliveries
 from turnwire.actors.groups import leaves
 from turnwire.actors.ports import EmitMany, OnEmit, Outlet
 from turnwire.messages.errors import FencedError, RetryExhaustedError
@@ -32,59 +32,51 @@ class Author(Protocol):
         """Take in what has come meanwhile, if there is reason to."""
         ...
 
-    def envelope(self, emission: Emission) -> StreamMessage:
-        """Put an emission into words."""
-        ...
-
-    def note_delivered(self, emissions: Sequence[Emission]) -> None:
-        """Be told what the sink has taken."""
-        ...
-
-    def note_retry(self) -> None:
-        """Be told that something is handed to the sink again."""
-        ...
-
     def retry_policy(self) -> RetryPolicy:
         """Say how often and how fast to try again, as of now."""
         ...
 
 
-async def run_writer(outbox: Outbox, outlet: Outlet, author: Author) -> None:
+async def run_writer(deliveries: Deliveries, outlet: Outlet, author: Author) -> None:
     """Deliver what waits until nothing does. Raises RetryExhaustedError when the sink keeps refusing."""
     if outlet.many is None:
-        await _write_each(outbox, outlet.one, author)
+        await _write_each(deliveries, outlet.one, author)
     else:
-        await _write_many(outbox, outlet.many, author)
+        await _write_many(deliveries, outlet.many, author)
 
 
-async def _write_each(outbox: Outbox, emit: OnEmit, author: Author) -> None:
-    while (emission := outbox.take()) is not None:
+async def _write_each(deliveries: Deliveries, emit: OnEmit, author: Author) -> None:
+    while (emission := deliveries.outbox.take()) is not None:
         await trio.lowlevel.checkpoint_if_cancelled()  # a sink need not be a checkpoint, and must hear no more
-        message = author.envelope(emission)
+        message = deliveries.word(emission)
         try:
             await emit(message)
         except Exception as exc:  # noqa: BLE001  # whatever the sink raises means that it did not take the message
-            await _try_again(partial(emit, message), message, author, exc)
-        outbox.delivered(now=trio.current_time())
-        author.note_delivered((emission,))
+            await _try_again(partial(emit, message), message, deliveries, author, exc)
+        deliveries.note_taken((emission,), now=trio.current_time())
         author.look()
 
 
-async def _write_many(outbox: Outbox, emit_many: EmitMany, author: Author) -> None:
-    while emissions := outbox.take_many(AT_ONCE, AT_ONCE_BYTES):
+async def _write_many(deliveries: Deliveries, emit_many: EmitMany, author: Author) -> None:
+    while emissions := deliveries.outbox.take_many(AT_ONCE, AT_ONCE_BYTES):
         await trio.lowlevel.checkpoint_if_cancelled()
-        messages = [author.envelope(emission) for emission in emissions]
+        messages = [deliveries.word(emission) for emission in emissions]
         try:
             taken = await emit_many(messages)
         except Exception as exc:  # noqa: BLE001  # as above: it did not take even the first one
-            taken = await _try_again(partial(emit_many, messages), messages[0], author, exc)
-        outbox.delivered(now=trio.current_time(), count=taken)
-        author.note_delivered(emissions[:taken])
+            taken = await _try_again(partial(emit_many, messages), messages[0], deliveries, author, exc)
+        if not 0 < taken <= len(messages):
+            raise ValueError(f"the sink of turn {messages[0].turn_id} says it took {taken} of {len(messages)} messages")
+        deliveries.note_taken(emissions[:taken], now=trio.current_time())
         author.look()
 
 
 async def _try_again(
-    hand_over: Callable[[], Awaitable[_T]], message: StreamMessage, author: Author, error: Exception
+    hand_over: Callable[[], Awaitable[_T]],
+    message: StreamMessage,
+    deliveries: Deliveries,
+    author: Author,
+    error: Exception,
 ) -> _T:
     """Hand what was refused to the sink again, as often as the policy allows, always under the same event ids."""
     failed = 0
@@ -92,7 +84,7 @@ async def _try_again(
     while (delay := author.retry_policy().delay_after(failed)) is not None:
         await trio.sleep(delay)
         failed += 1
-        author.note_retry()
+        deliveries.note_retry()
         try:
             return await hand_over()
         except Exception as exc:  # noqa: BLE001  # as above

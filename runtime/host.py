@@ -87,8 +87,8 @@ class TurnCounts:
     def add(self, actor: TurnActor) -> None:
         """Add what one turn has done."""
         outbox = actor.machine.outbox
-        self.emissions += actor.delivered
-        self.retries += actor.retries
+        self.emissions += actor.deliveries.taken
+        self.retries += actor.deliveries.retries
         self.conflated += outbox.conflated
         self.waiting += len(outbox)
 
@@ -277,7 +277,7 @@ class Runtime:
 
     def _turn_ended(self, actor: TurnActor) -> None:
         turn = self._open.pop(actor.turn_id)
-        if turn.gate is not None and self._turns is not None and actor.fold.has_ended:
+        if turn.gate is not None and self._turns is not None and actor.deliveries.fold.has_ended:
             self._turns.start_soon(self._expire_raw, turn.gate.run_id, name=f"expiry of run {turn.gate.run_id}")
         self._ended.add(actor)
         self._ended.turns += 1

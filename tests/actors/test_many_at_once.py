@@ -9,9 +9,10 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.kit.turns import THREAD, TURN, begin, delta, finished, said, started
 from turnwire.actors.core.options import TurnOptions
+from turnwire.actors.groups import leaves
 from turnwire.actors.writer import AT_ONCE
 from turnwire.messages import Message, StreamMessage
-from turnwire.messages.errors import FencedError, RetryExhaustedError
+from turnwire.messages.errors import FencedError, ProtocolError, RetryExhaustedError
 from turnwire.messages.output_codec import decode_output, encode_output
 from turnwire.messages.outputs import Output
 from turnwire.runtime import open_runtime
@@ -191,7 +192,7 @@ async def test_a_cancelled_turn_has_counted_what_was_in_flight_as_not_delivered(
         turn.catch_up()
         turn.cancel()
         await turn.actor.wait_ended()
-        assert (turn.actor.delivered, turn.actor.undelivered) == (0, 5)
+        assert (turn.actor.deliveries.taken, turn.actor.undelivered) == (0, 5)
     assert sink.taken == []
 
 
@@ -220,7 +221,7 @@ async def test_an_output_that_cannot_be_worded_takes_nothing_else_with_it(
             raise ValueError("no words for this")
         return encode_output(output)
 
-    monkeypatch.setattr("turnwire.actors.turn_actor.encode_output", encode_most)
+    monkeypatch.setattr("turnwire.actors.deliveries.encode_output", encode_most)
     sink = BatchSink(is_open=False)
     async with open_runtime(sink=sink, options=EVERY_DELTA) as runtime:
         turn = runtime.open_turn(turn_id=TURN, thread_id=THREAD)
@@ -235,3 +236,20 @@ async def test_an_output_that_cannot_be_worded_takes_nothing_else_with_it(
         assert turn.actor.failure is not None
     assert [len(text) // 8 for text in sink.texts] == [1, 2, 4, 5]
     assert decode_output(sink.taken[-1].payload).__class__.__name__ == "TurnError"
+
+
+@pytest.mark.parametrize("count", [0, -1, 2])
+async def test_a_sink_that_says_it_took_what_cannot_be_ends_its_turn(autojump_clock: MockClock, count: int) -> None:
+    """None of one, or two of one: whoever goes on would ask for ever, or take as told what nobody was told."""
+
+    class Miscounting(BatchSink):
+        async def append_many(self, messages: Sequence[StreamMessage]) -> int:
+            await super().append_many(messages)
+            return count
+
+    async with open_runtime(sink=Miscounting(), options=EVERY_DELTA) as runtime:
+        turn = runtime.open_turn(turn_id=TURN, thread_id=THREAD)
+        await turn.send(started())
+        with pytest.raises(ProtocolError) as caught:
+            await turn.flush()
+        assert f"took {count} of 1" in str(next(leaves(caught.value.__cause__ or caught.value)))
