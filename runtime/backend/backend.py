@@ -75,8 +75,10 @@ def _in_memory(settings: Settings) -> Backend:
     )
     worker = settings.worker
     queue = MemoryQueue(name=worker.full_name, claim_idle=worker.claim_idle, max_turns=settings.limits.turns)
-    directory = MemoryDirectory(queue, expire_after=settings.redis.expire_after + settings.turn_options.deadline)
-    return Backend(log=log, queue=queue, directory=directory, threads=MemoryThreads(), is_shared=False)
+    threads = MemoryThreads()
+    expire_after = settings.redis.expire_after + settings.turn_options.deadline
+    directory = MemoryDirectory(queue, threads=threads, expire_after=expire_after)
+    return Backend(log=log, queue=queue, directory=directory, threads=threads, is_shared=False)
 
 
 def _most_readers(settings: Settings) -> int:

@@ -5,10 +5,15 @@ from typing import Protocol
 
 import attrs
 
+from turnwire.messages.errors import TurnwireError
 from turnwire.messages.runs import RunInput
 from turnwire.runtime.queue.announcement import Announcement
 
 LONGEST_TIME = 15  # digits of milliseconds since the epoch: as far as a score in Redis tells them apart
+
+
+class TakenError(TurnwireError):
+    """A turn or a run cannot be announced: its id is another's. For whoever chose the id; says whose it is."""
 
 
 @attrs.frozen
@@ -31,11 +36,12 @@ class TurnDirectory(Protocol):
     """Remembers turns for as long as their logs are kept. Every method raises LogUnavailableError while it cannot."""
 
     async def announce(self, turn: Announcement, run: RunInput | None = None) -> None:
-        """Remember a turn, list it, and tell the workers. Twice is fine.
+        """Remember a turn, list it, and tell the workers; all of it or nothing. Twice is fine.
 
-        `run` is the input of an engine's turn, which the store of threads has by now: should that turn out to be lost
-        together with the announcement, both are made again. Raises TooManyTurnsError where as many as there may be wait
-        for a worker.
+        `run` is the input of an engine's turn: the store of threads has it when the worker hears of the turn, and
+        should it be lost together with the announcement, both are made again. Raises TakenError for an id that
+        another turn or run has, also if that one comes in the same moment and from another process; TooManyTurnsError
+        where as many as there may be wait for a worker.
         """
         ...
 
@@ -62,6 +68,20 @@ class TurnDirectory(Protocol):
     async def recent(self, *, before: str | None = None, limit: int = 50) -> RecentTurns:
         """List turns of all threads, newest first, from a cursor on. Raises ValueError for what is no cursor."""
         ...
+
+
+def check_free(turn: Announcement, *, turn_id: str | None, run_id: str | None, thread_id: str | None) -> bool:
+    """Compare an announcement with what is known: the run's turn, the turn's run and thread. Raises TakenError.
+
+    True: it was announced before.
+    """
+    if thread_id not in (None, turn.thread_id):
+        raise TakenError(f"turn {turn.turn_id!r} belongs to thread {thread_id!r}")
+    if run_id not in (None, turn.run_id):
+        raise TakenError(f"turn {turn.turn_id!r} belongs to run {run_id!r}")
+    if turn_id not in (None, turn.turn_id):
+        raise TakenError(f"run {turn.run_id!r} belongs to turn {turn_id!r}")
+    return None not in (turn_id, run_id, thread_id)
 
 
 def place_of(turn: ListedTurn) -> tuple[int, str]:

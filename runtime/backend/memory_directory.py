@@ -8,9 +8,17 @@ import attrs
 import trio
 
 from turnwire.messages.runs import RunInput
-from turnwire.runtime.backend.directory import ListedTurn, RecentTurns, cursor_of, parse_cursor, place_of
+from turnwire.runtime.backend.directory import (
+    ListedTurn,
+    RecentTurns,
+    check_free,
+    cursor_of,
+    parse_cursor,
+    place_of,
+)
 from turnwire.runtime.queue.announcement import Announcement
 from turnwire.runtime.queue.memory import MemoryQueue
+from turnwire.runtime.threads import MemoryThreads
 
 
 @attrs.frozen
@@ -23,21 +31,26 @@ class _Known:
 class MemoryDirectory:
     """Knows the turns of this process. Each is forgotten `expire_after` seconds after it was announced."""
 
-    def __init__(self, queue: MemoryQueue, *, expire_after: float = inf) -> None:
+    def __init__(self, queue: MemoryQueue, *, threads: MemoryThreads | None = None, expire_after: float = inf) -> None:
+        """`threads` is where the inputs of engines' turns are kept."""
         self._queue = queue
+        self._run_inputs = threads or MemoryThreads()
         self._expire_after = expire_after
         self._turns: dict[str, _Known] = {}  # by turn, oldest first
         self._runs: dict[str, str] = {}
         self._threads: dict[str, dict[str, None]] = {}
 
-    async def announce(self, turn: Announcement, run: RunInput | None = None) -> None:  # noqa: ARG002  # nothing gets lost
+    async def announce(self, turn: Announcement, run: RunInput | None = None) -> None:
         """Remember a turn, list it, and tell the worker. Twice is fine."""
         await trio.lowlevel.checkpoint()
-        self._forget()
-        known = self._turns.get(turn.turn_id)
-        if known is not None and known.turn == turn:
+        known = self._known(turn.turn_id)
+        turn_id = self._runs.get(turn.run_id)
+        run_id, thread_id = (None, None) if known is None else (known.turn.run_id, known.turn.thread_id)
+        if check_free(turn, turn_id=turn_id, run_id=run_id, thread_id=thread_id):
             return
-        self._queue.announce(turn)  # first: it may refuse
+        self._queue.announce(turn)  # first: it may refuse; nobody takes it before we wait
+        if run is not None:
+            self._run_inputs.put_input_nowait(run)
         listed = ListedTurn(turn.turn_id, round(time.time() * 1000))
         self._turns[turn.turn_id] = _Known(turn, listed, trio.current_time() + self._expire_after)
         self._runs[turn.run_id] = turn.turn_id

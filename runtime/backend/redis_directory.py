@@ -16,7 +16,15 @@ from turnwire.actors.core.restarts import RestartBudget
 from turnwire.actors.supervisor import run_supervised
 from turnwire.messages.errors import LogUnavailableError
 from turnwire.messages.runs import RunInput
-from turnwire.runtime.backend.directory import ListedTurn, RecentTurns, cursor_of, parse_cursor, place_of
+from turnwire.runtime.backend.directory import (
+    ListedTurn,
+    RecentTurns,
+    TakenError,
+    check_free,
+    cursor_of,
+    parse_cursor,
+    place_of,
+)
 from turnwire.runtime.logs.keys import Keys
 from turnwire.runtime.logs.redis.lane import Command, Lane, Reply
 from turnwire.runtime.logs.redis.one_thread import OneThread
@@ -121,24 +129,40 @@ class RedisDirectory:
         known = self._announced.get(turn.run_id)
         if known is not None and known.turn == turn and known.entry_id is not None:
             return
-        if self._is_listed(turn):
-            return
         before = None if run is None else put_input(self._keys, run)
-        announced = self._announced.add(turn, before=before)
-        try:
-            self._announced.announce(self._lane, announced)
-        except LogUnavailableError:
-            self._announced.discard(announced)
-            raise
+        while not self._is_listed(turn):
+            announced = self._announced.add(turn, before=before)
+            try:
+                is_done = self._announced.announce(self._lane, announced)
+            except LogUnavailableError:
+                self._announced.discard(announced)
+                raise
+            if is_done:
+                break
+            self._announced.discard(announced)  # another process was quicker: what has it announced?
+        else:
+            return
         # What is older than the server may lose need not be kept: a log's entries are not either.
         announced.done_at = time.monotonic()
 
     def _is_listed(self, turn: Announcement) -> bool:
-        """Was it announced by another process? Then announcing it once more would only make a worker look twice."""
-        replies = self._lane.ask(
-            [("GET", self._keys.turn_of(turn.run_id)), ("GET", self._keys.thread_of(turn.turn_id))]
-        )
-        return replies == [turn.turn_id.encode(), turn.thread_id.encode()]
+        """Was it announced by another process? Then announcing it once more would only make a worker look twice.
+
+        If not, what was looked at is watched: the announcement fails if it changes before. Raises TakenError.
+        """
+        keys = self._keys.turn_of(turn.run_id), self._keys.run_of(turn.turn_id), self._keys.thread_of(turn.turn_id)
+        replies = self._lane.ask([("WATCH", *keys), *(("GET", key) for key in keys)])
+        if (error := next(filter(None, map(refusal, replies)), None)) is not None:
+            raise LogUnavailableError(f"Redis refused to look for a turn: {error}")
+        turn_id, run_id, thread_id = (None if it is None else cast("bytes", it).decode() for it in replies[1:])
+        try:
+            is_listed = check_free(turn, turn_id=turn_id, run_id=run_id, thread_id=thread_id)
+        except TakenError:
+            self._lane.ask([("UNWATCH",)])
+            raise
+        if is_listed:
+            self._lane.ask([("UNWATCH",)])
+        return is_listed
 
     def _connect(self) -> None:
         if not self._lane.is_open:

@@ -17,7 +17,7 @@ from turnwire.messages.events import ResponseStart, StreamEvent
 from turnwire.messages.json_text import dump_json
 from turnwire.runtime.http.access import Target
 from turnwire.runtime.http.bodies import body_kind, check_text, parse_body, read_body
-from turnwire.runtime.http.errors import HttpError, conflict, json_response, too_large, unprocessable
+from turnwire.runtime.http.errors import HttpError, json_response, too_large, unprocessable
 from turnwire.runtime.http.patience import patiently
 from turnwire.runtime.http.routes import Query, Route
 from turnwire.runtime.http.service import Service
@@ -107,14 +107,9 @@ async def _announce(service: Service, request: Request, run_id: str, first: Stre
     turn_id = check_text(start.turn_id, "event 0: $.payload.turn_id")
     thread_id = check_text(start.thread_id, "event 0: $.payload.thread_id")
     await service.authorise(request, "write", Target(turn_id, thread_id))
-    directory = service.backend.directory
+    service.check_room()
     announcement = Announcement(run_id=run_id, turn_id=turn_id, thread_id=thread_id)
-    with service.claim(announcement, "event 0: $.payload.turn_id"):
-        other = await patiently(partial(directory.run_of, turn_id))
-        if other is not None and other != run_id:
-            raise conflict(f"event 0: $.payload.turn_id: turn {turn_id!r} belongs to run {other!r}")
-        service.check_room()
-        await patiently(partial(directory.announce, announcement))
+    await service.announce(announcement, where="event 0: $.payload.turn_id")
     return turn_id
 
 

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp
 
 from turnwire.messages.runs import PendingCall, RunInput
 from turnwire.runtime.http.access import Target
-from turnwire.runtime.http.errors import HttpError, conflict, unprocessable
+from turnwire.runtime.http.errors import HttpError, unprocessable
 from turnwire.runtime.http.patience import patiently
 from turnwire.runtime.http.service import Service
 from turnwire.runtime.http.sources import Place
@@ -24,30 +24,20 @@ async def start_run(service: Service, request: Request, run: RunInput, *, where:
     """
     await service.authorise(request, "write", Target(run.turn_id, run.thread_id))
     turn = Announcement(run_id=run.run_id, turn_id=run.turn_id, thread_id=run.thread_id, kind="engine")
-    with service.claim(turn, where):
-        if await patiently(partial(_is_known, service, turn, where)):
-            return  # asked for again, by somebody who did not hear the answer
-        if not service.models:
-            raise HttpError(501, "no_model", "no model is configured here: set model.provider")
-        if run.model is not None and run.model not in service.models:
-            raise unprocessable(f"model: {run.model!r} is none of {', '.join(service.models)}")
-        service.check_room()
-        await patiently(partial(service.backend.threads.put_input, run))
-        await patiently(partial(service.backend.directory.announce, turn, run))
+    if await patiently(partial(_is_known, service, turn)):
+        return  # asked for again, by somebody who did not hear the answer
+    if not service.models:
+        raise HttpError(501, "no_model", "no model is configured here: set model.provider")
+    if run.model is not None and run.model not in service.models:
+        raise unprocessable(f"model: {run.model!r} is none of {', '.join(service.models)}")
+    service.check_room()
+    await service.announce(turn, run, where=where)
 
 
-async def _is_known(service: Service, turn: Announcement, where: str) -> bool:
-    """Was this turn announced? Raises HttpError 409 where its id is another's."""
+async def _is_known(service: Service, turn: Announcement) -> bool:
     directory = service.backend.directory
-    thread_id, run_id = await directory.thread_of(turn.turn_id), await directory.run_of(turn.turn_id)
-    other = await directory.turn_of(turn.run_id)
-    if thread_id is not None and thread_id != turn.thread_id:
-        raise conflict(f"{where}: turn {turn.turn_id!r} belongs to thread {thread_id!r}")
-    if run_id is not None and run_id != turn.run_id:
-        raise conflict(f"{where}: turn {turn.turn_id!r} belongs to run {run_id!r}")
-    if other is not None and other != turn.turn_id:
-        raise conflict(f"{where}: run {turn.run_id!r} belongs to turn {other!r}")
-    return thread_id is not None
+    known = await directory.run_of(turn.turn_id), await directory.thread_of(turn.turn_id)
+    return known == (turn.run_id, turn.thread_id)
 
 
 def pending_of(service: Service, turn_id: str, run_id: str, thread_id: str) -> Pending:

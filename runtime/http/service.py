@@ -1,16 +1,18 @@
 """What every route needs: the backend, the rules of access, the open streams, and how full we are."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from functools import partial
 
 import attrs
 from prometheus_client import CollectorRegistry
 from starlette.requests import Request
 
 from turnwire.messages.errors import TooManyTurnsError
+from turnwire.messages.runs import RunInput
 from turnwire.runtime.backend import Backend
+from turnwire.runtime.backend.directory import TakenError
 from turnwire.runtime.http.access import ANYBODY, Access, Action, Principal, Target
 from turnwire.runtime.http.errors import conflict, not_found
+from turnwire.runtime.http.patience import patiently
 from turnwire.runtime.http.seats import Seats
 from turnwire.runtime.http.sse import OpenStreams
 from turnwire.runtime.queue.announcement import Announcement
@@ -39,7 +41,6 @@ class Service:
             takes_self=True,
         )
     )
-    _claims: dict[str, Announcement] = attrs.field(factory=dict[str, Announcement], init=False)
 
     def check_room(self) -> None:
         """Refuse another turn when this process works on as many as it may. Raises TooManyTurnsError."""
@@ -47,22 +48,15 @@ class Service:
         if self.worker is not None and self.worker.live >= most:
             raise TooManyTurnsError(f"this process works on {most} turns, as many as it may")
 
-    @contextmanager
-    def claim(self, turn: Announcement, where: str) -> Generator[None, None, None]:
-        """Have a turn's id to oneself while it is being announced. `where` is its place in the request.
+    async def announce(self, turn: Announcement, run: RunInput | None = None, *, where: str) -> None:
+        """Have a turn begin. `where` is the place of its id in the request.
 
-        What the directory says may be outdated by the time that we announce: of two requests that want the same id for
-        different turns, the second is refused. Raises HttpError 409.
+        Raises HttpError 409 if the turn or the run is another's, also if that one begins in this moment.
         """
-        other = self._claims.get(turn.turn_id)
-        if other is not None and other != turn:
-            raise conflict(f"{where}: turn {turn.turn_id!r} is being begun by run {other.run_id!r}")
-        self._claims[turn.turn_id] = turn
         try:
-            yield
-        finally:
-            if self._claims.get(turn.turn_id) is turn:
-                del self._claims[turn.turn_id]
+            await patiently(partial(self.backend.directory.announce, turn, run))
+        except TakenError as exc:
+            raise conflict(f"{where}: {exc}") from None
 
     async def authorise(self, request: Request, action: Action, target: Target) -> None:
         """Ask the host's authoriser, if there is one. Raises HttpError 403."""

@@ -9,12 +9,13 @@ is written with the announcement, each time; what was written earlier is lost on
 import time
 
 import attrs
+from redis.exceptions import ResponseError
 
 from turnwire.messages.entries import START, EntryId
 from turnwire.messages.errors import LogUnavailableError
 from turnwire.messages.peek import peek_output
 from turnwire.runtime.logs.keys import Keys
-from turnwire.runtime.logs.redis.lane import Command, Lane, Reply, pack
+from turnwire.runtime.logs.redis.lane import Command, Lane, Reply, pack, together
 from turnwire.runtime.logs.redis.options import RedisLogOptions
 from turnwire.runtime.logs.redis.wire import look_up, parse_entries, parse_id, refusal, to_entry
 from turnwire.runtime.observe import get_logger
@@ -70,20 +71,27 @@ class AnnouncedTurns:
         if self._turns.get(announced.turn.run_id) is announced:
             self._drop(announced.turn.run_id)
 
-    def announce(self, lane: Lane, announced: Announced) -> None:
-        """Announce a turn, unless it was. Raises LogUnavailableError."""
+    def announce(self, lane: Lane, announced: Announced) -> bool:
+        """Announce a turn, unless it was: all of it, or nothing. Raises LogUnavailableError.
+
+        False: what the caller watches on this lane has changed meanwhile, and nothing was done.
+        """
         if announced.entry_id is not None:
-            return
+            return True
         commands = announce(
             self._keys,
             announced.turn,
             now_ms=round(time.time() * 1000),
             expire_ms=round(self._options.expire_after * 1000),
         )
-        replies = lane.ask([announced.before, *commands] if announced.before else commands)
+        *queued, done = lane.ask(together([announced.before, *commands] if announced.before else commands))
+        if done is None:
+            return False
+        replies: list[Reply] = [*queued, done] if isinstance(done, ResponseError) else done
         if (error := next(filter(None, map(refusal, replies)), None)) is not None:
             raise LogUnavailableError(f"Redis refused an announcement: {error}")
         announced.entry_id = parse_id(replies[-1])
+        return True
 
     def announce_again(self, lane: Lane, now: float) -> None:
         """Announce turns whose queue entry is gone, unless they have ended: then it was a worker who took it out."""

@@ -23,6 +23,10 @@ class MemoryThreads:
     async def put_input(self, run: RunInput) -> None:
         """Keep what a run begins with."""
         await trio.lowlevel.checkpoint()
+        self.put_input_nowait(run)
+
+    def put_input_nowait(self, run: RunInput) -> None:
+        """Keep what a run begins with, in the same moment as something else."""
         self._inputs[run.run_id] = run
 
     async def get_input(self, run_id: str) -> RunInput | None:

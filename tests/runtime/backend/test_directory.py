@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from math import inf
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 import trio
@@ -11,11 +11,14 @@ import trio
 from tests.kit.logs import redis_log_options
 from tests.kit.servers import NAMES, RedisServer, find_server, plain_client
 from turnwire.messages.errors import LogUnavailableError
+from turnwire.messages.runs import RunInput
 from turnwire.runtime.backend import TurnDirectory
+from turnwire.runtime.backend.directory import TakenError
 from turnwire.runtime.backend.memory_directory import MemoryDirectory
-from turnwire.runtime.backend.redis_directory import open_redis_directory
+from turnwire.runtime.backend.redis_directory import RedisDirectory, open_redis_directory
 from turnwire.runtime.queue.announcement import Announcement
 from turnwire.runtime.queue.memory import MemoryQueue
+from turnwire.runtime.threads import open_redis_threads
 
 OpenDirectory: TypeAlias = Callable[[], AbstractAsyncContextManager[TurnDirectory]]
 
@@ -64,6 +67,85 @@ async def test_what_nobody_announced_is_not_there(open_directory: OpenDirectory)
         assert await directory.turns_of("no") == ()
         page = await directory.recent()
         assert (page.turns, page.before) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ("run", "name", "thread", "problem"),
+    [
+        ("r2", "t1", "th", "turn 't1' belongs to run 'r1'"),
+        ("r1", "t1", "other", "turn 't1' belongs to thread 'th'"),
+        ("r1", "t2", "th", "run 'r1' belongs to turn 't1'"),
+    ],
+)
+async def test_an_id_that_is_taken_is_refused(
+    open_directory: OpenDirectory, run: str, name: str, thread: str, problem: str
+) -> None:
+    """It is said whose it is, and what is there stays as it is."""
+    async with open_directory() as directory, open_directory() as other:
+        await directory.announce(turn(1))
+        for it in (directory, other):
+            with pytest.raises(TakenError, match=problem):
+                await it.announce(Announcement(run_id=run, turn_id=name, thread_id=thread))
+        assert (await other.turn_of("r1"), await other.run_of("t1"), await other.thread_of("t1")) == ("t1", "r1", "th")
+        assert (await other.turn_of("r2"), await other.run_of("t2")) == (None, None)
+        assert [listed.turn_id for listed in (await other.recent()).turns] == ["t1"]
+        await directory.announce(turn(2))
+
+
+@pytest.fixture
+def announce_between(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Have one directory announce in the very moment between another's look and its announcement."""
+
+    def arrange(late: RedisDirectory, first: RedisDirectory, turn: Announcement, run: RunInput | None = None) -> None:
+        announce = late._announced.announce
+
+        def announce_late(*args: Any) -> bool:
+            monkeypatch.undo()
+            first._connect()
+            first._announce(turn, run)
+            return announce(*args)
+
+        monkeypatch.setattr(late._announced, "announce", announce_late)
+
+    return arrange
+
+
+def input_of(turn: Announcement) -> RunInput:
+    return RunInput(run_id=turn.run_id, turn_id=turn.turn_id, thread_id=turn.thread_id, model=f"of {turn.thread_id}")
+
+
+@pytest.mark.parametrize("run", ["r", "r2"])
+async def test_of_two_processes_that_announce_one_turn_at_once_one_has_it(
+    redis_url: str, key_prefix: str, run: str, announce_between: Callable[..., None]
+) -> None:
+    """Two threads or two runs: the late one is told whose it is, the queue has it once, with its own input."""
+    options = redis_log_options(key_prefix)
+    first = Announcement(run_id="r", turn_id="t", thread_id="one", kind="engine")
+    late = Announcement(run_id=run, turn_id="t", thread_id="two", kind="engine")
+    async with (
+        open_redis_directory(redis_url, options) as one,
+        open_redis_directory(redis_url, options) as two,
+        open_redis_threads(redis_url, prefix=key_prefix) as threads,
+    ):
+        announce_between(two, one, first, input_of(first))
+        with pytest.raises(TakenError, match="turn 't' belongs to thread 'one'"):
+            await two.announce(late, input_of(late))
+        assert (await one.run_of("t"), await one.thread_of("t"), two.kept) == ("r", "one", 0)
+        assert await threads.get_input("r") == input_of(first)
+        assert plain_client(redis_url).xlen(f"{key_prefix}:turns") == 1
+        await two.announce(turn(7))  # nothing is watched any more
+
+
+async def test_two_processes_that_announce_the_same_at_once_announce_it_once(
+    redis_url: str, key_prefix: str, announce_between: Callable[..., None]
+) -> None:
+    """The one that comes late finds it there."""
+    options = redis_log_options(key_prefix)
+    async with open_redis_directory(redis_url, options) as one, open_redis_directory(redis_url, options) as two:
+        announce_between(two, one, turn(1))
+        await two.announce(turn(1))
+        assert plain_client(redis_url).xlen(f"{key_prefix}:turns") == 1
+        assert (one.kept, two.kept) == (1, 0)
 
 
 async def test_recent_turns_come_in_pages_newest_first(open_directory: OpenDirectory) -> None:

@@ -9,7 +9,7 @@ import pytest
 import trio
 from starlette.requests import Request
 
-from tests.kit.servers import NAMES, RedisServer, find_server
+from tests.kit.servers import NAMES, RedisServer, find_server, plain_client
 from tests.kit.service import Asked, open_asked, settings_with
 from tests.kit.sse import data_of
 from tests.kit.turns import begin, delta, finished, said, started
@@ -187,6 +187,27 @@ async def test_two_runs_that_claim_one_turn_at_once_get_one_turn() -> None:
             assert sorted(statuses.values()) == [[202, 202], [409, 409]]
             winner = next(run for run, got in statuses.items() if got == [202, 202])
             assert (await asked.http.get("/xapi/turns/t")).json()["runId"] == winner
+
+
+async def test_two_runs_that_claim_one_turn_in_two_processes_get_one_turn(redis_url: str, key_prefix: str) -> None:
+    """Redis tells them apart: the one has it and the other is told so, and it is announced once."""
+    settings = settings_with(redis={"url": redis_url, "prefix": key_prefix}, http={"port": 0, "work": False})
+    async with open_asked(settings) as one, open_asked(settings) as two:
+        for number in range(10):
+            turn, statuses = f"t{number}", dict[str, int]()
+
+            async def post(asked: Asked, run: str, turn: str = turn, statuses: dict[str, int] = statuses) -> None:
+                answer = await asked.post(f"/api/v2/runs/{run}/events", of_run(started(turn, "th"), run=run))
+                statuses[run] = answer.status_code
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(post, one, f"{turn}-a")
+                nursery.start_soon(post, two, f"{turn}-b")
+            (_, winner), (_, loser) = sorted((status, run) for run, status in statuses.items())
+            assert (statuses[winner], statuses[loser]) == (202, 409)
+            assert (await two.http.get(f"/xapi/turns/{turn}")).status_code == 200
+            assert (await one.http.get(f"/api/v2/runs/{loser}/events")).status_code == 404
+    assert plain_client(redis_url).xlen(f"{key_prefix}:turns") == 10
 
 
 async def test_a_turn_belongs_to_one_run() -> None:
