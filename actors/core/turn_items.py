@@ -1,16 +1,15 @@
-"""How the items of a turn begin, grow and end: rules R2 to R9. No clock, no await.
+"""How the items of a turn begin and end: rules R2 and R5 to R9. No clock, no await.
 
-A live item is an ItemBuffer in `live`, in order of start. A finished function call that waits for its output is no
-longer there but among the open calls. An id is used once per turn. What does not fit is counted and ignored, never
+How they grow in between (R3): live_items.py. A finished function call that waits for its output is no longer among the
+live items but among the open calls. An id is used once per turn. What does not fit is counted and ignored, never
 guessed; nothing here raises for what a producer sends.
 """
 
 import logging
-from collections.abc import Set as AbstractSet
-from math import inf
 
 from turnwire.actors.core.counts import Counts, count
 from turnwire.actors.core.item_buffer import ContentType, ItemBuffer
+from turnwire.actors.core.live_items import LiveItems
 from turnwire.actors.core.options import TurnOptions
 from turnwire.actors.core.outbox import Outbox
 from turnwire.actors.core.text import utf8_length
@@ -30,60 +29,24 @@ from turnwire.messages.events import (
     ItemStart,
 )
 from turnwire.messages.json_text import mend_surrogates
-from turnwire.messages.outputs import Output
 
 NO_CALLS = ToolCalls()
 """Shared by all turns that have no open call. Never written to."""
-NO_IDS: AbstractSet[str] = frozenset()
-"""As NO_CALLS: even an empty set is 200 bytes."""
 
 log = logging.getLogger("turnwire.turn")
 
 CONTENT_TYPES: dict[str, ContentType] = {"message": "message", "reasoning": "thinking", "function_call": "tool_call"}
 """Which item types become items of a turn (R2). All others live in log A only, or belong to another item."""
 
-ENVELOPE_BYTES = 256
-"""What an emission weighs beside its text, for the limit on waiting bytes: ids and objects, roughly."""
 
+class TurnItems(LiveItems):
+    """The items of one turn, from their beginnings to their ends."""
 
-class TurnItems:
-    """The items of one turn, and the emissions they cause.
-
-    `changed` collects, for the shell, the items whose timers need a look: started, ended, running again after a stall.
-    `due` is a moment before which no item's timeout is due.
-    """
-
-    __slots__ = (
-        "_calls",
-        "_counts",
-        "_ended_ids",
-        "_enough",
-        "_gradient",
-        "_options",
-        "_outbox",
-        "_voice",
-        "batch_timeout",
-        "changed",
-        "due",
-        "latency",
-        "live",
-    )
+    __slots__ = ("_calls",)
 
     def __init__(self, options: TurnOptions, outbox: Outbox, voice: TurnVoice, counts: Counts) -> None:
-        self.live: dict[str, ItemBuffer] = {}
-        self.changed: list[ItemBuffer] = []
-        self._counts = counts
-        self.due = inf
-        self.batch_timeout = options.batch_timeout
-        self.latency = options.latency
-        self._enough = options.max_item_bytes // 4  # below so many code units no text can be too large
-        self._options = options
-        self._gradient = options.gradient
-        self._outbox = outbox
-        self._voice = voice
-        # Most turns call no tools, and ten thousand open ones have ended no item yet: both are made when needed.
-        self._calls = NO_CALLS
-        self._ended_ids: AbstractSet[str] = NO_IDS
+        super().__init__(options, outbox, voice, counts)
+        self._calls = NO_CALLS  # most turns call no tools: it is made when needed
 
     # Rules
 
@@ -113,21 +76,6 @@ class TurnItems:
             else:
                 item.append(text, now=now)
                 self.live[item_id] = item
-                self._watch(item)
-
-    def delta(self, item_id: str, text: str, now: float) -> None:  # R3
-        """Let an item grow, and emit it if it has crossed its limit."""
-        item = self.live.get(item_id)
-        if item is None:
-            count(self._counts, "unknown_items")
-        elif item.units + len(text) > self._enough and self._is_too_large(item, text):
-            self._end_too_large(item, now)
-        else:
-            was_stalled = item.is_stalled
-            if item.append(text, now=now) and not item.held and item.has_news:  # half a pair alone is no news
-                self.emit(item, now)
-                item.moved = item.moved and was_stalled  # no text waits: its time only runs from later on
-            if item.moved:
                 self._watch(item)
 
     def done(self, item_id: str, final: FinalItem, now: float) -> None:  # R5
@@ -179,39 +127,12 @@ class TurnItems:
         else:
             count(self._counts, "unknown_items")
 
-    # For the turn
-
-    def has_ended(self, item_id: str) -> bool:
-        """Has this item had its end, so that nothing more can come of it?"""
-        return item_id in self._ended_ids
-
-    def deadline(self, item: ItemBuffer) -> float:
-        """When this item's timeout is due; inf if none runs."""
-        return inf if item.ended else item.deadline(self.batch_timeout, self.latency)
-
-    def emit(self, item: ItemBuffer, at: float) -> None:
-        """Emit an item's whole text: `create` first, else `update`."""
-        output = self._voice.text(item, "update" if item.shown else "create", item.take())
-        self._add(output, at, size=item.size)
-
-    def flush(self, now: float) -> None:
-        """Emit every text not yet emitted, in order of start (R11). A call without its end has nothing to say."""
-        for item in self.live.values():
-            if item.content_type != "tool_call" and item.has_news:
-                self.emit(item, now)
-
     def end_all(self, now: float, *, flush: bool = True) -> None:
         """End what is live; the calls whose output has not come are forgotten."""
-        if flush:
-            for item in self.live.values():
-                item.give_up_half()
-            self.flush(now)
-        for item in list(self.live.values()):
-            self._release(item)
+        super().end_all(now, flush=flush)
         self._calls = NO_CALLS
-        self.due = inf
 
-    # How items end
+    # What the ends come to
 
     def _done_unseen(self, item_id: str, final: FinalItem, now: float) -> None:
         """Build what an item came to from its final_item alone."""
@@ -291,44 +212,10 @@ class TurnItems:
             self._end_ids(item_id, call.item_id)
         return call
 
-    def _end_with_error(self, item: ItemBuffer, error: ErrorInfo, now: float, text: str | None = None) -> None:
-        content = item.text() if text is None else text
-        self._release(item)
-        self._add(self._voice.failed(item, content, error), now, size=len(content))
-
-    def _end_too_large(self, item: ItemBuffer, now: float) -> None:
-        message = f"the item's text is longer than {self._options.max_item_bytes} bytes"
-        self._end_with_error(item, ErrorInfo(code="ITEM_TOO_LARGE", message=message), now)
-
-    def _is_too_large(self, item: ItemBuffer, more: str) -> bool:
-        return item.size_with(more) > self._options.max_item_bytes
-
     def _own_calls(self) -> ToolCalls:
         if self._calls is NO_CALLS:
             self._calls = ToolCalls()
         return self._calls
-
-    def _end_ids(self, *item_ids: str) -> None:
-        if isinstance(self._ended_ids, set):
-            self._ended_ids.update(item_ids)
-        else:
-            self._ended_ids = set(item_ids)
-
-    def _release(self, item: ItemBuffer) -> None:
-        item.ended = True
-        self._end_ids(item.item_id)
-        if self.live.pop(item.item_id, None) is not None and not item.held:
-            self.changed.append(item)
-
-    def _watch(self, item: ItemBuffer) -> None:
-        """Take an item's timeout into account, and have the shell do the same."""
-        item.moved = False
-        if not item.held:
-            self.due = min(self.due, self.deadline(item))
-            self.changed.append(item)
-
-    def _add(self, output: Output, at: float, *, size: int = 0) -> None:
-        self._outbox.add(output, at=at, size=size + ENVELOPE_BYTES)
 
 
 def _is_prompt(start: ItemStart) -> bool:

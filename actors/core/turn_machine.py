@@ -16,9 +16,10 @@ from typing import cast
 
 from turnwire.actors.core.counts import Counts, count
 from turnwire.actors.core.item_buffer import BufferInfo
+from turnwire.actors.core.live_items import ENVELOPE_BYTES
 from turnwire.actors.core.options import TurnOptions
 from turnwire.actors.core.outbox import Outbox
-from turnwire.actors.core.turn_items import ENVELOPE_BYTES, TurnItems
+from turnwire.actors.core.turn_items import TurnItems
 from turnwire.actors.core.voice import TurnVoice
 from turnwire.messages.events import (
     ItemCancelled,
