@@ -23,6 +23,7 @@ from turnwire.runtime.models.script import (
     Reply,
     Say,
     Script,
+    Step,
     Think,
     steps_of,
 )
@@ -48,7 +49,12 @@ class ScriptedModel:
         provider_id: str = "scripted",
         now: Callable[[], float] | None = None,
     ) -> None:
-        """`now` gives the milliseconds that events are stamped with; None: the time of day."""
+        """`now` gives the milliseconds that events are stamped with; None: the time of day.
+
+        Raises TypeError for a script that is one reply: a text would be said letter by letter, one to each request.
+        """
+        if isinstance(script, str | Step):
+            raise TypeError(f"expected a list of replies, or a function; got one reply, so write [{script!r}]")
         self.model_id = model_id
         self.provider_id = provider_id
         self.calls: list[ModelCall] = []

@@ -7,6 +7,7 @@ No timeouts beyond the connection's own: a model may think for minutes, and call
 """
 
 import logging
+import math
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
@@ -171,6 +172,7 @@ def _error_object(text: str, status: int) -> JsonObject:
 def _retry_after(response: httpx.Response) -> float | None:
     asked = response.headers.get("retry-after", "")
     try:
-        return float(asked)
+        seconds = float(asked)
     except ValueError:
         return None  # absent, or a date: our own waits are as good
+    return None if math.isnan(seconds) else seconds

@@ -1,6 +1,7 @@
 """The scripted model: what each step says and when, by the rules of adapters, the same in every run."""
 
 import itertools
+from typing import Any
 
 import pytest
 import trio
@@ -158,6 +159,14 @@ async def test_a_script_that_has_ended_says_so() -> None:
     await ask(model, make_call())
     events, _ = await ask(model, make_call(run_id="more"))
     assert told(events).error_code == "SCRIPT_ENDED"
+
+
+@pytest.mark.parametrize("reply", ["Hello", Say("Hello"), Fail("odd")])
+def test_a_script_that_is_one_reply_is_refused(reply: Any) -> None:
+    """A text is iterable too, and would answer the first request with its first letter."""
+    with pytest.raises(TypeError, match="expected a list of replies") as caught:
+        ScriptedModel(reply)
+    assert f"[{reply!r}]" in str(caught.value)
 
 
 async def test_a_script_may_be_endless() -> None:
