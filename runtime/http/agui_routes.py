@@ -61,7 +61,7 @@ ROUTES = (
         answers={
             200: "The run's events",
             204: "The run has ended, and all of it was seen (Last-Event-ID)",
-            409: "The run belongs to another thread",
+            409: "The run belongs to another thread, or is a producer's",
             501: "No model is configured",
         },
         media="text/event-stream",

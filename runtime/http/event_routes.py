@@ -143,7 +143,7 @@ ROUTES = (
             "application/json": {"oneOf": [_EVENT, {"type": "array", "items": _EVENT, "minItems": 1}]},
             "application/x-ndjson": {"type": "string"},
         },
-        answers={202: "All are in the log", 409: "The turn belongs to another run"},
+        answers={202: "All are in the log", 409: "The turn belongs to another run or thread"},
     ),
     Route(
         method="GET",

@@ -108,7 +108,7 @@ ROUTES = (
         body={"application/json": _TURN},
         answers={
             202: "It is announced; follow it by its id",
-            409: "The turn belongs to another thread",
+            409: "The turn belongs to another thread or run",
             501: "No model is configured",
         },
     ),
