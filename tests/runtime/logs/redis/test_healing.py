@@ -16,6 +16,7 @@ from turnwire.messages.errors import FencedError, LogUnavailableError
 from turnwire.messages.event_codec import encode_event
 from turnwire.messages.outputs import Output, StreamMessage
 from turnwire.runtime.logs.redis import RedisLog, open_redis_log
+from turnwire.runtime.logs.redis.lane import Lane
 
 OPTIONS = redis_log_options("codex", socket_timeout=2)
 
@@ -52,6 +53,17 @@ async def append(log: RedisLog, message: StreamMessage) -> None:
     pytest.fail("the server did not come back")
 
 
+async def refused_append(log: RedisLog, message: StreamMessage) -> None:
+    """Append, again for as long as the server is only not heard."""
+    for _ in range(100):
+        try:
+            await log.append(message)
+        except LogUnavailableError as exc:
+            if "does not take back" in str(exc):
+                raise
+            await trio.sleep(0.01)
+
+
 def ids(entries: tuple[Entry, ...] | list[Entry]) -> list[str]:
     return [str(entry.id) for entry in entries]
 
@@ -71,6 +83,31 @@ async def test_what_the_server_lost_is_put_back_under_the_same_ids(own_server: R
         assert await log.outputs("t") == tuple(text(str(seq)) for seq in range(1, 8))
         assert log.counts.healed == 3
         assert log.counts.lost == 0
+
+
+async def test_a_server_that_refuses_one_lost_entry_is_not_given_those_after_it(
+    own_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ids only grow: were the later ones put back first, the refused one could never be."""
+    past, send = TimeMachine(own_server), Lane.send
+
+    def send_with_one_spoiled(lane: Lane, commands: list[bytes]) -> None:
+        send(lane, [b"*2\r\n$4\r\nXADD\r\n$1\r\nk\r\n" if b"\r\n1-4\r\n" in it else it for it in commands])
+
+    async with open_redis_log(own_server.url, options=OPTIONS) as log:
+        for seq in range(1, 4):
+            await append(log, envelope(text(str(seq)), seq))
+        past.remember()
+        for seq in range(4, 7):
+            await append(log, envelope(text(str(seq)), seq))
+        with monkeypatch.context() as patched:
+            patched.setattr(Lane, "send", send_with_one_spoiled)
+            await past.go_back()
+            with pytest.raises(LogUnavailableError, match="does not take back"):
+                await refused_append(log, envelope(text("7"), 7))
+        await append(log, envelope(text("7"), 7))
+        assert ids(await log.read("t")) == [f"1-{seq}" for seq in range(1, 8)]
+        assert log.counts.healed == 3
 
 
 async def test_a_turn_that_has_nothing_more_to_say_is_healed_too(own_server: RedisServer) -> None:
