@@ -245,6 +245,21 @@ async def test_a_server_that_is_away_is_said_so() -> None:
             assert sorted(listed.turn_id for listed in await directory.turns_of("th")) == ["t1", "t2"]
 
 
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_server_that_is_full_refuses_the_whole_announcement(name: str) -> None:
+    """Nothing of it is there, so it is not taken for announced when it is tried again."""
+    with RedisServer(find_server(name)) as server:
+        client = plain_client(server.url)
+        async with open_redis_directory(server.url, redis_log_options("p")) as directory:
+            client.config_set("maxmemory", 1)
+            with pytest.raises(LogUnavailableError, match="refused an announcement: OOM"):
+                await directory.announce(turn(1))
+            assert (directory.kept, await directory.turn_of("r1")) == (0, None)
+            client.config_set("maxmemory", 0)
+            await directory.announce(turn(1))
+            assert (await directory.turn_of("r1"), client.xlen("p:turns")) == ("t1", 1)
+
+
 async def test_the_directory_in_memory_forgets_in_time(autojump_clock: trio.testing.MockClock) -> None:
     """With its run and its place in its thread."""
     directory = MemoryDirectory(MemoryQueue(), expire_after=100)
