@@ -9,6 +9,7 @@ import trio
 from turnwire.messages.events import ItemDelta
 from turnwire.messages.output_codec import decode_output
 from turnwire.messages.outputs import Message
+from turnwire.runtime.bench.percentiles import percentiles
 from turnwire.runtime.bench.workload import Shape, arrivals, encoded, turn_events
 from turnwire.runtime.host import Runtime, open_runtime
 from turnwire.runtime.logs.redis import RedisLog, RedisLogOptions, open_redis_log
@@ -49,8 +50,8 @@ async def _run(url: str, prefix: str, shape: Shape, progress: Callable[[], None]
             readers.start_soon(watch.follow, readers_log, turn)
         async with open_runtime(sink=log) as runtime:
             await watch.send(runtime, progress)
-    waits = sorted(watch.waits)
-    return ReadLatency(waits[len(waits) // 2] * 1000, waits[int(len(waits) * 0.99)] * 1000, len(waits))
+    p50, p99 = percentiles(watch.waits)
+    return ReadLatency(p50 * 1000, p99 * 1000, len(watch.waits))
 
 
 class _Watch:

@@ -19,11 +19,11 @@ class Control:
 
     async def ask(self, command: Command) -> Reply:
         """Give the reply to a command. Raises LogUnavailableError, also when Redis refuses it."""
-        return await self._thread.run(partial(self._ask, command))
+        return await self.ask_around(lambda lane: lane.ask_one(command))
 
     async def ask_all(self, commands: Sequence[Command]) -> list[Reply]:
         """Give the replies to commands that travel together; refusals stand among them. Raises LogUnavailableError."""
-        return await self._thread.run(partial(self._ask_all, commands))
+        return await self.ask_around(lambda lane: lane.ask(commands))
 
     async def ask_around(self, questions: Callable[[Lane], _T]) -> _T:
         """Have something asked that takes several round trips, with nobody else's in between.
@@ -49,13 +49,3 @@ class Control:
         if not self._lane.is_open:
             self._lane.open()
         return questions(self._lane)
-
-    def _ask(self, command: Command) -> Reply:
-        if not self._lane.is_open:
-            self._lane.open()
-        return self._lane.ask_one(command)
-
-    def _ask_all(self, commands: Sequence[Command]) -> list[Reply]:
-        if not self._lane.is_open:
-            self._lane.open()
-        return self._lane.ask(commands)
