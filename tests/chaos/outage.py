@@ -19,7 +19,6 @@ ITEMS = 3
 PACE = 0.01  # seconds between two events of a turn
 LOOK_EVERY = 0.02  # seconds
 LEAD = 0.5  # seconds of quiet before the outage
-SETTLED = 1.0  # seconds after its beginning: by then everybody has noticed
 OPTIONS = TurnOptions(
     batch_gradient=(1,), retry_attempts=None, retry_base=0.05, retry_max=0.5, retry_jitter=0.5, deadline=600
 )
@@ -37,8 +36,10 @@ class Outage:
     """How many that would have been without an outage."""
     most_waiting: int = 0
     """Emissions of one turn that waited, at most."""
-    most_waiting_later: int = 0
-    """The same, once everybody had noticed."""
+    behind: set[str] = attrs.field(factory=set[str])
+    """Turns that have noticed it."""
+    most_waiting_behind: int = 0
+    """Emissions that waited, at most, of a turn that had noticed it."""
     conflated: int = 0
     caught_up_after: float = 0.0
     """Seconds from the server's return until no turn was behind."""
@@ -48,8 +49,8 @@ class Outage:
     def __str__(self) -> str:
         return (
             f"away for {self.seconds:g} s: {self.turns} turns sent {self.sent:,} of {self.expected:,} events meanwhile; at "
-            f"most {self.most_waiting} emissions of a turn waited, later {self.most_waiting_later}; {self.conflated:,} "
-            f"were superseded; caught up in {self.caught_up_after:.2f} s; {len(self.wrong)} turns wrong: "
+            f"most {self.most_waiting} emissions of a turn waited; {len(self.behind)} turns noticed it, then at most "
+            f"{self.most_waiting_behind}; {self.conflated:,} were superseded; caught up in {self.caught_up_after:.2f} s; {len(self.wrong)} turns wrong: "
             f"{'FAILED' if self.wrong else 'OK'}"
         )
 
@@ -64,9 +65,6 @@ class _Stage:
     beats: int = 0
     """How often a task that only keeps time was woken: what a producer that nobody holds up can do here and now."""
     over: bool = False
-
-    def waiting(self) -> list[int]:
-        return [len(turn.actor.machine.outbox) for turn in self.turns.values()]
 
     def is_behind(self) -> bool:
         return any(turn.actor.machine.outbox.is_behind for turn in self.turns.values())
@@ -110,12 +108,13 @@ async def run_outage(
 
 
 async def _watch(stage: _Stage, outage: Outage, began: float) -> None:
-    settled = stage.beats + round(SETTLED / PACE)  # by beats: on a busy machine seconds pass in which nothing happens
     while trio.current_time() < began + outage.seconds:
-        most = max(stage.waiting())
-        outage.most_waiting = max(outage.most_waiting, most)
-        if stage.beats > settled:
-            outage.most_waiting_later = max(outage.most_waiting_later, most)
+        for turn_id, turn in stage.turns.items():
+            outbox = turn.actor.machine.outbox
+            outage.most_waiting = max(outage.most_waiting, len(outbox))
+            if outbox.is_behind:
+                outage.behind.add(turn_id)
+                outage.most_waiting_behind = max(outage.most_waiting_behind, len(outbox))
         await trio.sleep(LOOK_EVERY)
 
 

@@ -17,7 +17,8 @@ def check(outage: Outage) -> None:
     assert outage.wrong == [], str(outage)
     assert outage.sent >= 0.8 * outage.expected, f"the producers were held up: {outage}"
     assert outage.most_waiting <= OPTIONS.outbox_limit, str(outage)
-    assert outage.most_waiting_later <= ITEMS + TURN_EVENTS, f"more than the newest states waited: {outage}"
+    assert len(outage.behind) == outage.turns, f"not every turn has noticed: {outage}"
+    assert outage.most_waiting_behind <= ITEMS + TURN_EVENTS, f"more than the newest states waited: {outage}"
     assert outage.conflated > 0, str(outage)
 
 

@@ -7,6 +7,7 @@ the machine. Of what a page shows as output `…` stands for anything, within a 
 
 import os
 import re
+import shlex
 import signal
 import sys
 from collections.abc import Iterable, Mapping
@@ -15,6 +16,7 @@ from subprocess import DEVNULL, PIPE, CompletedProcess, Popen, TimeoutExpired
 
 import attrs
 
+from tests.kit import until_up
 from turnwire.runtime.bench.redis_server import server_binaries
 
 ROOT = Path(__file__).parents[2]
@@ -26,24 +28,11 @@ _BLOCK = re.compile(
 )
 _ANYTHING = re.compile(r"(?:\\ )?…(?:\\ )?")  # escaped: a space beside it is there for the eye
 
-# What is started here is ended here. `until_up` is put before a command that would run for ever: it is told to end
-# when it listens for that, and must then end well. Linux says when; elsewhere two seconds must do.
-_PROLOGUE = """\
+# What is started here is ended here. Before a command that would run for ever stands `until_up`.
+_PROLOGUE = f"""\
 set -eo pipefail
 trap 'ended=$?; kill $(jobs -p) 2>/dev/null || true; wait; exit $ended' EXIT
-until_up() {
-    "$@" & local process=$!
-    if [ -r /proc/self/status ]; then
-        while kill -0 $process 2>/dev/null; do
-            (( 0x$(sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$process/status) & 0x4000 )) && break
-            sleep 0.05
-        done
-    else
-        sleep 2
-    fi
-    kill -TERM $process 2>/dev/null || true
-    wait $process
-}
+until_up() {{ {shlex.quote(sys.executable)} {shlex.quote(until_up.__file__)} "$@"; }}
 """
 _ENDLESS = re.compile(r"^((?:\w+=\S+ )*)(?=turnwire (?:serve|worker|demo)\b(?!.*--help)(?![^#\n]*&))", re.MULTILINE)
 
