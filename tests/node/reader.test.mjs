@@ -251,6 +251,15 @@ test("what is no output is passed over, and the turn goes on behind it", async (
   }
 });
 
+test("an item without an id or a text is no output", () => {
+  const fold = new TurnFold();
+  fold.push(message("Hi", "complete"));
+  for (const type of ["message", "thinking", "tool_call"]) {
+    for (const odd of [{}, { itemId: "x" }, { content: "x" }, { itemId: 7, content: "x" }, { itemId: "m", content: null }]) fold.push({ type, ...odd });
+  }
+  assert.deepEqual(fold.turn(), { started: null, items: [message("Hi", "complete")], terminal: null });
+});
+
 test("stop may be called by whoever is told, whatever is told", async () => {
   for (const moment of ["connecting", "live", "waiting"]) {
     const { url, asked } = await serve(moment === "waiting" ? refuse(503) : hang(entry("1-1", STARTED)));

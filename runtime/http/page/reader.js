@@ -81,13 +81,13 @@ export class TurnFold {
     this.terminal = null;
   }
 
-  /** Take one output in. What is of a type that nobody knew when this was written is passed over. @param {Output} output */
+  /** Take one output in. What is of a type that nobody knew when this was written, or an item without id or text, is passed over. @param {Output} output */
   push(output) {
     switch (output.type) {
       case "message":
       case "thinking":
       case "tool_call":
-        this.byId.set(output.itemId, output);
+        if (typeof output.itemId === "string" && typeof output.content === "string") this.byId.set(output.itemId, output);
         break;
       case "turn_started":
         this.started ??= output;
