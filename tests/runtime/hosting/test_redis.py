@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -28,6 +29,22 @@ async def open_all(url: str, prefix: str) -> AsyncGenerator[tuple[RedisLog, Host
             yield log, hosted
 
 
+def connections_of(url: str) -> list[str]:
+    """Name those of our connections that the server still has, once it has had a moment to see them closed."""
+    give_up_at = time.monotonic() + 2
+    with plain_client(url, decode_responses=True) as client:
+        while names := [it["name"] for it in client.client_list() if it["name"].startswith("turnwire-")]:
+            if time.monotonic() > give_up_at:
+                break
+            time.sleep(0.005)
+        return names
+
+
+def busy_threads() -> list[str]:
+    """Name the threads that Trio has given work; those that wait for some are not bound to any run."""
+    return [it.name for it in threading.enumerate() if " from " in it.name]
+
+
 @on_every_loop
 def test_a_turn_is_written_to_redis_and_followed_there_while_it_runs(
     run: Runner, redis_url: str, key_prefix: str
@@ -50,6 +67,7 @@ def test_a_turn_is_written_to_redis_and_followed_there_while_it_runs(
             assert len(await hosted.call(log.read_events, TURN)) == len(EVENTS)
 
     run(main)
+    assert connections_of(redis_url) == []
     client = plain_client(redis_url, decode_responses=True)
     assert client.xlen(f"{key_prefix}:run:{TURN}:events") == len(EVENTS)
     client.connection_pool.disconnect()
@@ -88,15 +106,18 @@ def test_a_host_that_is_cancelled_leaves_what_it_accepted_in_redis(
         inside = asyncio.Event()
 
         async def host() -> None:
-            async with open_all(redis_url, key_prefix) as (_log, hosted):
+            async with open_all(redis_url, key_prefix) as (log, hosted):
                 async with hosted.open_turn(turn_id=TURN, thread_id=THREAD) as turn:
                     for event in EVENTS[:3]:
                         await turn.send(event)
-                    inside.set()
-                    await asyncio.Event().wait()
+                    async with hosted.iterate(log.follow(TURN)) as entries:
+                        async for _entry in entries:
+                            inside.set()
 
         task = asyncio.create_task(host())
         await inside.wait()
+        while not busy_threads():  # noqa: ASYNC110  # the reader's: blocked in the server when the end comes
+            await asyncio.sleep(0.005)
         task.cancel()
         await asyncio.wait([task])
         assert task.cancelled()
@@ -108,7 +129,7 @@ def test_a_host_that_is_cancelled_leaves_what_it_accepted_in_redis(
     entries = client.xrange(f"{key_prefix}:turn:{TURN}:processed")  # a fence has no payload
     assert any('"Hel"' in fields.get("payload", "") for _, fields in entries)
     client.connection_pool.disconnect()
-    assert not [it for it in threading.enumerate() if it.name.startswith("turnwire")]
+    assert busy_threads() == connections_of(redis_url) == []
 
 
 @on_asyncio
