@@ -53,6 +53,10 @@ class TurnDirectory(Protocol):
         """Say under which run a turn's events are kept."""
         ...
 
+    async def has_input(self, run_id: str) -> bool:
+        """Say whether a run was announced with an input: then an engine makes its events, and no producer."""
+        ...
+
     async def thread_of(self, turn_id: str) -> str | None:
         """Say which thread a turn belongs to."""
         ...

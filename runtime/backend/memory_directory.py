@@ -26,6 +26,7 @@ class _Known:
     turn: Announcement
     listed: ListedTurn
     forget_at: float
+    has_input: bool
 
 
 class MemoryDirectory:
@@ -52,7 +53,9 @@ class MemoryDirectory:
         if run is not None:
             self._run_inputs.put_input_nowait(run)
         listed = ListedTurn(turn.turn_id, round(time.time() * 1000))
-        self._turns[turn.turn_id] = _Known(turn, listed, trio.current_time() + self._expire_after)
+        self._turns[turn.turn_id] = _Known(
+            turn, listed, trio.current_time() + self._expire_after, has_input=run is not None
+        )
         self._runs[turn.run_id] = turn.turn_id
         self._threads.setdefault(turn.thread_id, {})[turn.turn_id] = None
 
@@ -67,6 +70,11 @@ class MemoryDirectory:
         await trio.lowlevel.checkpoint()
         known = self._known(turn_id)
         return None if known is None else known.turn.run_id
+
+    async def has_input(self, run_id: str) -> bool:
+        """Say whether a run was announced with an input."""
+        turn_id = await self.turn_of(run_id)
+        return turn_id is not None and self._turns[turn_id].has_input
 
     async def thread_of(self, turn_id: str) -> str | None:
         """Say which thread a turn belongs to."""

@@ -30,11 +30,12 @@ from turnwire.runtime.logs.redis.lane import Command, Lane, Reply
 from turnwire.runtime.logs.redis.one_thread import OneThread
 from turnwire.runtime.logs.redis.options import RedisLogOptions
 from turnwire.runtime.logs.redis.wire import refusal
-from turnwire.runtime.queue.announced import AnnouncedTurns
+from turnwire.runtime.queue.announced import Announced, AnnouncedTurns
 from turnwire.runtime.queue.announcement import Announcement
 from turnwire.runtime.threads.redis import put_input
 
 LOOK_EVERY = 1.0  # seconds: as often as a log looks
+MOST_UNANSWERED = 1000  # tries to announce that nobody repeats, before the oldest are forgotten
 _T = TypeVar("_T")
 
 
@@ -60,6 +61,7 @@ class RedisDirectory:
         self._lane = Lane(url, socket_timeout=options.socket_timeout, name="turnwire-directory")
         self._thread = OneThread(timeout=options.socket_timeout)
         self._announced = AnnouncedTurns(options)
+        self._unanswered: dict[str, None] = {}  # runs whose announcement may have landed; oldest first
 
     async def announce(self, turn: Announcement, run: RunInput | None = None) -> None:
         """Remember a turn, list it, and tell the workers; with it goes the input of its run. Twice is fine."""
@@ -72,6 +74,10 @@ class RedisDirectory:
     async def run_of(self, turn_id: str) -> str | None:
         """Say under which run a turn's events are kept."""
         return await self._get(self._keys.run_of(turn_id))
+
+    async def has_input(self, run_id: str) -> bool:
+        """Say whether a run was announced with an input. That stays for longer than the rest."""
+        return bool(await self._ask(("EXISTS", self._keys.run_input(run_id))))
 
     async def thread_of(self, turn_id: str) -> str | None:
         """Say which thread a turn belongs to."""
@@ -130,20 +136,33 @@ class RedisDirectory:
         if known is not None and known.turn == turn and known.entry_id is not None:
             return
         before = None if run is None else put_input(self._keys, run)
+        announced = self._announce_new(turn, before)
+        if announced is None and turn.run_id in self._unanswered:  # that was us: it is looked after like the others
+            announced = self._announced.add(turn, before=before)
+        self._unanswered.pop(turn.run_id, None)
+        if announced is not None:
+            # What is older than the server may lose need not be kept: a log's entries are not either.
+            announced.done_at = time.monotonic()
+
+    def _announce_new(self, turn: Announcement, before: Command | None) -> Announced | None:
+        """Announce a turn; None if that was done before."""
         while not self._is_listed(turn):
             announced = self._announced.add(turn, before=before)
+            is_done = False
             try:
                 is_done = self._announced.announce(self._lane, announced)
             except LogUnavailableError:
-                self._announced.discard(announced)
+                self._unanswered[turn.run_id] = None
+                if len(self._unanswered) > MOST_UNANSWERED:
+                    del self._unanswered[next(iter(self._unanswered))]
                 raise
+            finally:
+                if not is_done:
+                    self._announced.discard(announced)
             if is_done:
-                break
-            self._announced.discard(announced)  # another process was quicker: what has it announced?
-        else:
-            return
-        # What is older than the server may lose need not be kept: a log's entries are not either.
-        announced.done_at = time.monotonic()
+                return announced
+            # Else another process was quicker: what has it announced?
+        return None
 
     def _is_listed(self, turn: Announcement) -> bool:
         """Was it announced by another process? Then announcing it once more would only make a worker look twice.
@@ -168,10 +187,18 @@ class RedisDirectory:
         if not self._lane.is_open:
             self._lane.open()
             try:
-                self._announced.announce_again(self._lane, now=float("-inf"))  # an outage is no time that has passed
+                # An outage is no time that has passed.
+                self._announced.announce_again(self._lane, now=float("-inf"), may_have=self._may_have)
             except BaseException:
                 self._lane.close()  # so that it is done before anything else
                 raise
+
+    def _may_have(self, turn: Announcement) -> bool:
+        try:
+            self._is_listed(turn)
+        except TakenError:
+            return False
+        return True
 
     def _look_after(self) -> None:
         self._connect()

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp
 
 from turnwire.messages.runs import PendingCall, RunInput
 from turnwire.runtime.http.access import Target
-from turnwire.runtime.http.errors import HttpError, unprocessable
+from turnwire.runtime.http.errors import HttpError, conflict, unprocessable
 from turnwire.runtime.http.patience import patiently
 from turnwire.runtime.http.service import Service
 from turnwire.runtime.http.sources import Place
@@ -24,7 +24,7 @@ async def start_run(service: Service, request: Request, run: RunInput, *, where:
     """
     await service.authorise(request, "write", Target(run.turn_id, run.thread_id))
     turn = Announcement(run_id=run.run_id, turn_id=run.turn_id, thread_id=run.thread_id, kind="engine")
-    if await patiently(partial(_is_known, service, turn)):
+    if await patiently(partial(_is_known, service, turn, where)):
         return  # asked for again, by somebody who did not hear the answer
     if not service.models:
         raise HttpError(501, "no_model", "no model is configured here: set model.provider")
@@ -34,10 +34,15 @@ async def start_run(service: Service, request: Request, run: RunInput, *, where:
     await service.announce(turn, run, where=where)
 
 
-async def _is_known(service: Service, turn: Announcement) -> bool:
+async def _is_known(service: Service, turn: Announcement, where: str) -> bool:
+    """Was this run asked for before? Raises HttpError 409 where it is a producer's, which begins with no input."""
     directory = service.backend.directory
     known = await directory.run_of(turn.turn_id), await directory.thread_of(turn.turn_id)
-    return known == (turn.run_id, turn.thread_id)
+    if known != (turn.run_id, turn.thread_id):
+        return False
+    if not await directory.has_input(turn.run_id):
+        raise conflict(f"{where}: turn {turn.turn_id!r} is a producer's")
+    return True
 
 
 def pending_of(service: Service, turn_id: str, run_id: str, thread_id: str) -> Pending:

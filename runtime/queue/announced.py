@@ -7,6 +7,7 @@ is written with the announcement, each time; what was written earlier is lost on
 """
 
 import time
+from collections.abc import Callable
 
 import attrs
 from redis.exceptions import ResponseError
@@ -93,8 +94,14 @@ class AnnouncedTurns:
         announced.entry_id = parse_id(replies[-1])
         return True
 
-    def announce_again(self, lane: Lane, now: float) -> None:
-        """Announce turns whose queue entry is gone, unless they have ended: then it was a worker who took it out."""
+    def announce_again(
+        self, lane: Lane, now: float, *, may_have: Callable[[Announcement], bool] = lambda _turn: True
+    ) -> None:
+        """Announce turns whose queue entry is gone, unless they have ended: then it was a worker who took it out.
+
+        `may_have` says whether a turn can still have its ids, and may watch them on this lane until it is announced:
+        a server that has forgotten them may have given them to another.
+        """
         self.forget(now)
         turns = list(self._turns.values())
         commands: list[Command] = []
@@ -105,8 +112,13 @@ class AnnouncedTurns:
         for it, found, newest in zip(turns, replies, replies, strict=True):
             if not found and not _is_ended(newest):
                 it.entry_id = None
-                self.announce(lane, it)
-                log.info("announced again", turn=it.turn.turn_id, run=it.turn.run_id)
+                while may_have(it.turn):
+                    if self.announce(lane, it):
+                        log.info("announced again", turn=it.turn.turn_id, run=it.turn.run_id)
+                        break
+                else:
+                    self.discard(it)
+                    log.error("lost, and its id was given to another", turn=it.turn.turn_id, run=it.turn.run_id)
 
     def forget(self, now: float) -> None:
         """Forget turns that were done with so long ago that the server must have them on its disk."""

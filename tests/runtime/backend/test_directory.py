@@ -16,6 +16,8 @@ from turnwire.runtime.backend import TurnDirectory
 from turnwire.runtime.backend.directory import TakenError
 from turnwire.runtime.backend.memory_directory import MemoryDirectory
 from turnwire.runtime.backend.redis_directory import RedisDirectory, open_redis_directory
+from turnwire.runtime.logs.redis.lane import Lane
+from turnwire.runtime.queue.announced import Announced, AnnouncedTurns
 from turnwire.runtime.queue.announcement import Announcement
 from turnwire.runtime.queue.memory import MemoryQueue
 from turnwire.runtime.threads import open_redis_threads
@@ -218,6 +220,55 @@ async def test_what_a_server_forgot_is_announced_again(name: str) -> None:
             assert [fields["turn_id"] for _, fields in client.xrange("p:turns")] == ["t1"]
             assert await directory.turn_of("r1") == "t1"
             assert [listed.turn_id for listed in await directory.turns_of("th")] == ["t1"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_an_id_that_a_forgetful_server_gave_to_another_is_that_ones(name: str) -> None:
+    """Both were told yes; the second one is being worked on, and the first is given up instead of taking it back."""
+    with RedisServer(find_server(name)) as server:
+        options = redis_log_options("p", keep_seconds=30.0)
+        first = Announcement(run_id="r1", turn_id="t", thread_id="one")
+        second = Announcement(run_id="r2", turn_id="t", thread_id="two")
+        async with open_redis_directory(server.url, options) as one:
+            await one.announce(first)
+            server.kill()
+            server.start()
+            client = plain_client(server.url, decode_responses=True)
+            async with open_redis_directory(server.url, options) as two:
+                await two.announce(second)
+            with trio.fail_after(10):
+                while one.kept:  # noqa: ASYNC110  # until it has noticed
+                    await trio.sleep(0.05)
+            assert (await one.run_of("t"), await one.thread_of("t")) == ("r2", "two")
+            assert [fields["run_id"] for _, fields in client.xrange("p:turns")] == ["r2"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_an_announcement_that_landed_unanswered_is_looked_after_when_it_is_repeated(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever announced it again was told yes: so it is there again when the server has lost it."""
+    announce = AnnouncedTurns.announce
+
+    def announce_unheard(self: AnnouncedTurns, lane: Lane, announced: Announced) -> bool:
+        announce(self, lane, announced)
+        lane.close()
+        raise LogUnavailableError("the answer was lost")
+
+    with RedisServer(find_server(name)) as server:
+        async with open_redis_directory(server.url, redis_log_options("p", keep_seconds=30.0)) as directory:
+            with monkeypatch.context() as patched, pytest.raises(LogUnavailableError):
+                patched.setattr(AnnouncedTurns, "announce", announce_unheard)
+                await directory.announce(turn(1))
+            await directory.announce(turn(1))
+            client = plain_client(server.url, decode_responses=True)
+            assert (client.xlen("p:turns"), directory.kept) == (1, 1)
+            server.kill()
+            server.start()
+            with trio.fail_after(10):
+                while not client.xlen("p:turns"):  # noqa: ASYNC110  # another task's doing
+                    await trio.sleep(0.05)
+            assert [fields["turn_id"] for _, fields in client.xrange("p:turns")] == ["t1"]
 
 
 async def test_what_is_old_enough_is_not_kept(redis_url: str, key_prefix: str) -> None:

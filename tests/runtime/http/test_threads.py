@@ -303,6 +303,19 @@ async def test_a_turn_that_a_producer_writes_is_not_begun_in_its_own_thread_eith
         assert answer.json()["error"]["message"] == "$.turnId: turn 't' belongs to run 'r'"
 
 
+async def test_a_turn_that_a_producer_writes_under_its_own_id_is_not_begun_either() -> None:
+    """Its run has the same name as one that a client would begin: what tells them apart is that it has no input."""
+    async with open_asked(script=["never"]) as asked:
+        await asked.publish("t", started("t", "th"))
+        for path, body in (
+            (TURNS, {"message": "Hi", "turnId": "t"}),
+            ("/agui", {"threadId": "th", "runId": "t", "messages": [{"id": "u", "role": "user", "content": "x"}]}),
+        ):
+            answer = await asked.post(path, body)
+            assert answer.status_code == 409
+            assert answer.json()["error"]["message"].endswith(": turn 't' is a producer's")
+
+
 async def test_more_messages_than_any_model_reads_are_refused() -> None:
     """Each is small, and together they would keep the service busy for long."""
     part = {"type": "text", "text": "hi"}
