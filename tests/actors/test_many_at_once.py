@@ -250,6 +250,6 @@ async def test_a_sink_that_says_it_took_what_cannot_be_ends_its_turn(autojump_cl
     async with open_runtime(sink=Miscounting(), options=EVERY_DELTA) as runtime:
         turn = runtime.open_turn(turn_id=TURN, thread_id=THREAD)
         await turn.send(started())
-        with pytest.raises(ProtocolError) as caught:
+        with trio.fail_after(60), pytest.raises(ProtocolError) as caught:
             await turn.flush()
         assert f"took {count} of 1" in str(next(leaves(caught.value.__cause__ or caught.value)))

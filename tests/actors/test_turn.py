@@ -132,7 +132,7 @@ async def test_send_then_flush_raises_as_the_original_did(autojump_clock: MockCl
             runtime.open_turn(turn_id=TURN, thread_id=THREAD) as turn,
         ):
             await turn.send(started())
-            with pytest.raises(RetryExhaustedError):
+            with trio.fail_after(60), pytest.raises(RetryExhaustedError):
                 await turn.flush()
             assert trio.current_time() == 7
 
