@@ -23,6 +23,9 @@ def run_lasting(name: str, main: Callable[..., Awaitable[object]], *args: Any, q
         for problem in exc.problems:
             print(f"turnwire: {problem}", file=sys.stderr)
         return 2
+    except OSError as exc:  # it could not begin, and says so in a sentence; what fails later comes in a group
+        print(f"turnwire {name}: {exc.strerror or exc}", file=sys.stderr)
+        return 1
     except Exception as exc:  # noqa: BLE001  # whatever it is, it ends the process with the reason
         for failure in leaves(exc):
             print(f"turnwire {name}: ended because of {type(failure).__name__}: {failure}", file=sys.stderr)

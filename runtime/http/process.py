@@ -137,16 +137,22 @@ async def run_service(
     """Be a service until SIGTERM or SIGINT; a second one does not wait for requests and turns to end.
 
     `on_up` is told the addresses when it answers there. The rest is as `open_service` takes it. Raises SettingsError
-    where the model of the settings cannot be asked.
+    where the model of the settings cannot be asked, and OSError when it cannot listen.
     """
     if models is None:
         check_model(settings.model)  # here too: what is raised inside the nursery comes out in a group
+    failure: OSError | None = None
     async with trio.open_nursery() as nursery:
-        async with open_service(settings, models=models, tools=tools, authoriser=authoriser) as running:
-            stopped = trio.Event()
-            await nursery.start(stop_at_signals, stopped.set, running.stop_at_once, log, name="signals")
-            log.info("serving", urls=list(running.urls))
-            on_up(running.urls)
-            await stopped.wait()
+        try:
+            async with open_service(settings, models=models, tools=tools, authoriser=authoriser) as running:
+                stopped = trio.Event()
+                await nursery.start(stop_at_signals, stopped.set, running.stop_at_once, log, name="signals")
+                log.info("serving", urls=list(running.urls))
+                on_up(running.urls)
+                await stopped.wait()
+        except OSError as exc:  # raised again below, for the same reason
+            failure = exc
         nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
     log.info("service ended")

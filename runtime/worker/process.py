@@ -7,7 +7,7 @@ import trio
 from turnwire.actors.core.toolset import Tools
 from turnwire.actors.engine_ports import Model
 from turnwire.runtime.observe import get_logger
-from turnwire.runtime.settings import Settings
+from turnwire.runtime.settings import Settings, SettingsError
 from turnwire.runtime.signals import stop_at_signals
 from turnwire.runtime.worker.worker import Worker
 from turnwire.runtime.worker.workplace import open_workplace
@@ -24,10 +24,10 @@ async def run_worker(
     """Be a worker process until SIGTERM or SIGINT; a second one does not wait for turns to end. Gives its counts.
 
     `models`, by name, and `tools` are the host's own, for turns that the engine runs; without models those of the
-    settings are used.
+    settings are used. Raises SettingsError without a server, or where the model of the settings cannot be asked.
     """
     if settings.redis.url is None:
-        raise ValueError("redis.url: a worker needs the server that holds the queue")
+        raise SettingsError(["redis.url: a worker needs the server that holds the queue"])
     async with open_workplace(settings, models=models, tools=tools) as place:
         worker = place.make_worker()
         async with trio.open_nursery() as nursery:

@@ -1,5 +1,8 @@
 """The models that the settings name."""
 
+import errno
+import socket
+
 import pytest
 import trio
 
@@ -61,6 +64,21 @@ async def test_a_missing_key_is_told_before_anything_is_open() -> None:
         with pytest.raises(SettingsError, match=told):
             async with opened:
                 raise AssertionError("not entered")
+
+
+async def test_a_worker_without_a_server_is_a_wrong_setting() -> None:
+    """Programs catch SettingsError and print one line, whatever is wrong."""
+    with pytest.raises(SettingsError, match=r"^redis\.url: "):
+        await run_worker(settings_with())
+
+
+async def test_a_port_that_is_taken_is_told_outside_of_groups() -> None:
+    """As the OSError that it is, with the address: a program can print it in one line."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1 port {port}: .*in use") as caught:
+            await run_service(settings_with(http={"port": port}))
+    assert caught.value.errno == errno.EADDRINUSE
 
 
 @pytest.mark.usefixtures("no_key")

@@ -151,7 +151,10 @@ async def test_an_address_that_is_taken_is_said_so(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "turnwire.runtime.cli.main", "serve", "--port", port]
         ran = await trio.run_process(command, capture_stderr=True, check=False, stdout=subprocess.DEVNULL)
         assert ran.returncode == 1
-        assert b"in use" in ran.stderr
+        told = ran.stderr.splitlines()[-1]
+        assert told.startswith(f"turnwire serve: cannot listen on 127.0.0.1 port {port}: ".encode())
+        assert b"in use" in told
+        assert b"Errno" not in told
 
 
 @pytest.mark.parametrize(
