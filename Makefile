@@ -11,7 +11,7 @@ NODE_STAMP := $(if $(NPM),$(NODE)/node_modules/.installed)
 .PHONY: help demo test lint types tests bench docs chaos-redis chaos-workers clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(STAMP) ## watch a turn grow in the browser: prints an address
 	$(BIN)/turnwire demo

@@ -6,6 +6,7 @@ Watch:  the first turn lists files and ends: deleting must be allowed. The secon
 """
 
 import argparse
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -39,7 +40,10 @@ async def open_model(provider: str, model_id: str) -> AsyncGenerator[Model, None
     from turnwire.runtime.models.provider import ProviderModel  # noqa: PLC0415  # needs httpx, and the script does not
     from turnwire.runtime.providers.http import open_client  # noqa: PLC0415  # as above
 
-    endpoint = anthropic_messages() if provider == "anthropic" else openai_responses()
+    try:
+        endpoint = anthropic_messages() if provider == "anthropic" else openai_responses()
+    except ValueError as wrong:  # no key
+        sys.exit(str(wrong))
     async with open_client() as client:
         yield ProviderModel(endpoint, model_id=model_id, client=client)
 

@@ -44,10 +44,12 @@ async def main() -> None:
     """Run a turn with a reader, then one that times out."""
     log = MemoryLog()
     async with open_hosted(sink=log) as hosted:
+        summary = ""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(read, hosted, log, "demo")
             snapshot = await hosted.run_turn(model(stalls=False), turn_id="demo", thread_id="demo-thread")
-            print(f"demo: {len(snapshot.items)} items, {type(snapshot.terminal).__name__}")
+            summary = f"demo: {len(snapshot.items)} items, {type(snapshot.terminal).__name__}"
+        print(summary)  # out here: which of the two ends first is up to the loop
         turn = hosted.open_turn(turn_id="demo", thread_id="demo-thread", sink=show)
         with anyio.move_on_after(0.2) as scope:
             async with turn:

@@ -65,7 +65,7 @@ async def main() -> None:
     log = MemoryLog()
     async with open_runtime(sink=log) as runtime:
         for turn_id, events in (("whole", STREAM), ("broken", STREAM[:3])):
-            adapter = Parrot(run_id=turn_id, thread_id="cage", prompt="Say something")
+            adapter = Parrot(run_id=turn_id, thread_id="cage", model_id="grey-parrot", prompt="Say something")
             await runtime.run_turn(adapt_stream(adapter, source(events)), turn_id=turn_id, thread_id="cage")
             print(*(entry.message.payload for entry in await log.read(turn_id)), sep="\n")
     adapter = Parrot(run_id="checked", thread_id="cage")

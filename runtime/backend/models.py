@@ -55,7 +55,7 @@ def scripted_reply(call: ModelCall) -> Reply:
         Think("Somebody has asked something. I know what I will say: it is written down. ", every=PACE),
         Say(
             f"You said: {said.strip() or 'nothing'}\n\nI am a script, not a model: I repeat what I hear, one word at a "
-            "time, so that you can see how a turn grows. Set model.provider to talk to somebody.",
+            "time, so that you can see how a turn grows. Set model.provider to a real one to talk to somebody.",
             every=PACE,
         ),
     ]

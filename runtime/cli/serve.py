@@ -14,7 +14,7 @@ from turnwire.runtime.cli.lasting import run_lasting
 
 NAME = "serve"
 SUMMARY = "serve turns over HTTP: streams, snapshots, threads, the page"
-EXAMPLE = "turnwire serve --port 8080"
+EXAMPLE = "turnwire serve --port 8080 --set model.provider=scripted"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,6 +16,8 @@ from turnwire.runtime.http.streams import stream_turn
 from turnwire.runtime.http.tellers import Dialect, Pending, make_teller
 from turnwire.runtime.queue.announcement import Announcement
 
+NO_MODEL = "no model is configured here: start with --set model.provider=scripted to try it, or name a provider"
+
 
 async def start_run(service: Service, request: Request, run: RunInput, *, where: str) -> None:
     """Have a run begin, unless it did. `where` is the place of the turn's id in the request, for errors.
@@ -27,7 +29,7 @@ async def start_run(service: Service, request: Request, run: RunInput, *, where:
     if await patiently(partial(_is_known, service, turn, where)):
         return  # asked for again, by somebody who did not hear the answer
     if not service.models:
-        raise HttpError(501, "no_model", "no model is configured here: set model.provider")
+        raise HttpError(501, "no_model", NO_MODEL)
     if run.model is not None and run.model not in service.models:
         raise unprocessable(f"model: {run.model!r} is none of {', '.join(service.models)}")
     service.check_room()

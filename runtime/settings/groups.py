@@ -156,7 +156,7 @@ class ModelSettings:
 
     provider: str | None = _setting(
         None,
-        "who answers: openai-responses, openai-chat, anthropic-messages, or scripted, which plays a bundled answer",
+        "who answers: openai-responses, openai-chat, anthropic-messages, or scripted, which repeats what it hears",
         may_be.one_of("openai-responses", "openai-chat", "anthropic-messages", "scripted"),
     )
     name: str | None = _setting(None, "which of the provider's models", may_be.word)

@@ -114,6 +114,7 @@ async def test_without_a_model_no_turn_can_be_started() -> None:
         for path, body in bodies:
             answer = await asked.post(path, body)
             assert (answer.status_code, answer.json()["error"]["code"]) == (501, "no_model")
+            assert "--set model.provider=scripted" in answer.json()["error"]["message"]  # how, not only what
 
 
 async def test_a_turn_that_waits_for_the_user_goes_on_with_the_answer() -> None:
