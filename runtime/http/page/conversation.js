@@ -1,6 +1,6 @@
 // The turns of one thread on the page, oldest first. What is not over is read; what is over stands as it was given.
 
-import { TurnFold, TurnReader } from "./reader.js";
+import { mayPass, RefusedError, TurnFold, TurnReader } from "./reader.js";
 import { HOME } from "./service.js";
 import { stateOf, TurnView } from "./view.js";
 
@@ -21,6 +21,8 @@ export class Conversation {
     this.shown = new Map();
     /** The thread that the turns belong to, as soon as it is known. @type {string | null} */
     this.threadId = null;
+    /** The turn around which the thread was to be shown when the service was away. @private @type {string | null} */
+    this.missed = null;
     /** Called when something on the page has changed. */
     this.onDraw = () => {};
     /** Called with what happened, in words for those who do not see it. @type {(words: string) => void} */
@@ -37,6 +39,7 @@ export class Conversation {
     this.shown.clear();
     this.element.replaceChildren();
     this.threadId = threadId;
+    this.missed = null;
   }
 
   /** Read a turn from the service and show it, below those that are shown. @param {string} turnId */
@@ -70,6 +73,13 @@ export class Conversation {
     for (const { reader } of this.shown.values()) reader?.wake();
   }
 
+  /** Ask again for the thread if it could not be told when it was asked for. */
+  catchUp() {
+    const turnId = this.missed;
+    this.missed = null; // until that fails too
+    if (turnId !== null && this.threadId !== null) void this.showThread(this.threadId, turnId);
+  }
+
   /** @private @param {string} turnId @param {Shown} entry @param {Turn} turn */
   draw(turnId, entry, turn) {
     const before = entry.turn;
@@ -89,9 +99,13 @@ export class Conversation {
 
   /** Show the other turns of the thread around one of them, and what the thread waits for. @private @param {string} threadId @param {string} turnId */
   async showThread(threadId, turnId) {
-    const thread = await this.service.thread(threadId, EARLIER).catch(() => null);
+    const thread = await this.service.thread(threadId, EARLIER).catch((exc) => /** @type {Error} */ (exc));
     const anchor = this.shown.get(turnId)?.view.element;
-    if (thread === null || this.threadId !== threadId || !anchor) return; // not told, or the user has gone elsewhere
+    if (this.threadId !== threadId || !anchor) return; // the user has gone elsewhere
+    if (thread instanceof Error) {
+      if (!(thread instanceof RefusedError) || mayPass(thread.status)) this.missed = turnId;
+      return;
+    }
     const { turns, pending } = thread;
     let isEarlier = true;
     for (const { turnId: id, outputs } of turns) {

@@ -34,8 +34,14 @@ export class TurnList {
     const look = ++this.looks;
     const page = await this.service.turns().catch(() => null);
     if (page === null || look !== this.looks) return []; // only the newest look counts
-    if (this.older.length === 0) this.cursor = page.before;
-    else this.older = without([...this.newest, ...this.older], page.turns);
+    const joins = without(page.turns, this.newest).length < page.turns.length;
+    if (this.older.length > 0 && joins) {
+      this.older = without([...this.newest, ...this.older], page.turns).map(settled);
+    } else {
+      // What may stand between this page and the older ones was never seen: they are asked for anew.
+      this.older = [];
+      this.cursor = page.before;
+    }
     this.newest = page.turns;
     this.show([...this.newest, ...this.older]);
     return page.turns;
@@ -46,7 +52,11 @@ export class TurnList {
     if (this.isAsking) return; // the same page is on its way
     this.isAsking = true;
     try {
-      const page = await this.service.turns(this.cursor);
+      let asked, page;
+      do {
+        asked = this.cursor;
+        page = await this.service.turns(asked);
+      } while (asked !== this.cursor); // a look has moved the end of the list meanwhile
       this.older = [...this.older, ...without(page.turns, [...this.newest, ...this.older])];
       this.cursor = page.before;
     } finally {
@@ -92,6 +102,11 @@ export class TurnList {
 function without(turns, others) {
   const seen = new Set(others.map((turn) => turn.turnId));
   return turns.filter(({ turnId }) => !seen.has(turnId) && seen.add(turnId));
+}
+
+/** A turn that is not looked at again: its end stays, but what it did when it was last seen says nothing. @param {ListedTurn} turn @returns {ListedTurn} */
+function settled({ state, ...turn }) {
+  return state === undefined || state === "running" || state === "waiting" ? turn : { ...turn, state };
 }
 
 /** @param {ListedTurn} turn */

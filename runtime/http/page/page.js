@@ -67,8 +67,9 @@ function go() {
   void look();
 }
 
-/** Look at the list; follow what was begun elsewhere in the thread that is shown. */
+/** Look at the list; follow what was begun elsewhere in the thread that is shown, and what could not be told before. */
 async function look() {
+  conversation.catchUp();
   for (const { turnId, threadId, state } of (await list.look()).toReversed()) {
     const isLive = state === "running" || state === "waiting";
     if (isLive && threadId && threadId === conversation.threadId) conversation.follow(turnId);

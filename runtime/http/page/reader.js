@@ -177,6 +177,11 @@ const ENTRY_ID = /^\d+-\d+$/;
 const REWOUND = "rewound";
 const PASSING = new Set([408, 425, 429]); // like 5xx: it may well be better later
 
+/** Is a refusal with this status of the kind that may well be gone later? @param {number} status */
+export function mayPass(status) {
+  return status >= 500 || PASSING.has(status);
+}
+
 /** Follows one turn until its terminal, over as many connections as it takes. */
 export class TurnReader {
   /** Begins at once. @param {string} turnId @param {ReaderOptions} [options] */
@@ -396,7 +401,7 @@ function parse(data) {
 async function refuse(response) {
   if (response.ok && response.body) return;
   const { code, message } = await reason(response);
-  if (response.status >= 500 || PASSING.has(response.status) || response.ok) throw new Error(message);
+  if (mayPass(response.status) || response.ok) throw new Error(message);
   throw new RefusedError(message, response.status, code);
 }
 

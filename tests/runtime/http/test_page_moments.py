@@ -6,7 +6,7 @@ Answers of the service are held back or made up where a moment has to be caught;
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,8 @@ class Waiting:
         self.thread = f"asking-{next(_numbers)}"
         self.turn = publish(service, called("c", "c1", name="delete"), thread=self.thread)
         self.posted: list[Route] = []
-        self.is_away = False
+        self.away_with = 0
+        self.told: list[int] = []
         page.route(f"**/xapi/threads/{self.thread}?*", self._tell)
         page.route(f"**/xapi/threads/{self.thread}/turns", self._hold)
 
@@ -95,7 +96,8 @@ class Waiting:
     def _tell(self, route: Route) -> None:
         pending = {"kind": "approval", "toolCallId": "c1", "toolName": "delete", "approvalId": "a1"}
         told = {"turns": [], "pending": [pending]}
-        route.fulfill(status=503, json={}) if self.is_away else route.fulfill(json=told)
+        self.told.append(self.away_with or 200)
+        route.fulfill(status=self.told[-1], json={} if self.away_with else told)
 
 
 def test_a_question_is_answered_once_however_often_it_is_clicked(browser: Browser, service: ServiceProcess) -> None:
@@ -128,12 +130,31 @@ def test_a_question_stays_when_the_service_does_not_answer(browser: Browser, ser
         service.publish(attrs.evolve(started(other, waiting.thread), run_id=other))
         page.evaluate("() => window.dispatchEvent(new Event('online'))")
         expect(page.locator(f'.turn[data-turn="{other}"]')).to_have_attribute("data-state", "running")
-        waiting.is_away = True
+        waiting.away_with = 503
         with page.expect_response(lambda answer: answer.status == 503):
             service.publish(attrs.evolve(finished(), run_id=other))
         expect(page.locator(f'.turn[data-turn="{other}"]')).to_have_attribute("data-state", "complete")
         page.wait_for_timeout(50)  # for what the page would make of that answer
         expect(allow).to_be_visible()
+
+
+def test_a_question_that_could_not_be_asked_for_is_asked_for_again(browser: Browser, service: ServiceProcess) -> None:
+    """The one moment at which the service was away does not hide what the thread waits for; what is forbidden stays so."""
+    with open_page(browser) as page:
+        waiting = Waiting(page, service)
+        waiting.away_with = 503
+        with page.expect_response(lambda answer: answer.status == 503):
+            show(page, service, waiting.turn)
+        waiting.away_with = 0
+        page.evaluate("() => window.dispatchEvent(new Event('online'))")
+        expect(page.get_by_role("button", name="Allow")).to_be_visible()
+        waiting = Waiting(page, service)
+        waiting.away_with = 403
+        with page.expect_response(lambda answer: answer.status == 403):
+            show(page, service, waiting.turn)
+        with page.expect_response(re.compile(r".*/xapi/turns\?.*")):  # the next look
+            page.evaluate("() => window.dispatchEvent(new Event('online'))")
+        assert waiting.told == [403]
 
 
 def test_a_turn_that_begins_after_its_reader_has_left_is_not_shown_in_another_thread(
@@ -162,28 +183,97 @@ def test_a_turn_that_begins_after_its_reader_has_left_is_not_shown_in_another_th
         expect(page.locator(f'.turn[data-turn="{other}"]')).to_have_count(0)
 
 
+class Listed:
+    """A list of turns that is made up, ten to a page; a page of older ones can be kept until it is let go."""
+
+    def __init__(self, page: Page, service: ServiceProcess) -> None:
+        self.turns = [f"t{number:02}" for number in range(40, 0, -1)]
+        self.state = "complete"
+        self.asked: list[str] = []
+        self.is_slow = False
+        self.held: list[Callable[[], None]] = []
+        self.page = page
+        page.route(re.compile(r".*/xapi/turns\?limit=30.*"), self._tell)
+        page.goto(service.url)
+        self.names = page.locator("#turns .name")
+        self.older = page.get_by_role("button", name="Older turns")
+        expect(self.names).to_have_text(self.turns[:10])
+
+    def add(self, count: int) -> None:
+        """So many new turns begin, and the page looks again."""
+        newest = int(self.turns[0][1:])
+        self.turns[:0] = [f"t{newest + number:02}" for number in range(count, 0, -1)]
+        self.look()
+
+    def look(self) -> None:
+        self.page.evaluate("() => window.dispatchEvent(new Event('online'))")
+
+    def _tell(self, route: Route) -> None:
+        self.asked.append(route.request.url)
+        before = re.search(r"before=(\w+)", route.request.url)
+        at = self.turns.index(before[1]) + 1 if before else 0
+        page_of: list[dict[str, Any]] = [{"turnId": turn, "state": self.state} for turn in self.turns[at : at + 10]]
+        told = {"turns": page_of, "before": self.turns[at + 9] if at + 10 < len(self.turns) else None}
+        if before and self.is_slow:
+            self.held.append(lambda: route.fulfill(json=told))
+        else:
+            route.fulfill(json=told)
+
+
 def test_the_list_has_every_turn_once_also_when_new_ones_come(browser: Browser, service: ServiceProcess) -> None:
     """Older pages stay below, and what slips off the newest page is not lost between them."""
-    turns = [f"t{number:02}" for number in range(40, 0, -1)]
-    asked: list[str] = []
-
-    def tell(route: Route) -> None:
-        asked.append(route.request.url)
-        before = re.search(r"before=(\w+)", route.request.url)
-        at = turns.index(before[1]) + 1 if before else 0
-        page_of: list[dict[str, Any]] = [{"turnId": turn} for turn in turns[at : at + 10]]
-        route.fulfill(json={"turns": page_of, "before": turns[at + 9] if at + 10 < len(turns) else None})
-
     with open_page(browser) as page:
-        page.route(re.compile(r".*/xapi/turns\?limit=30.*"), tell)
-        page.goto(service.url)
-        names = page.locator("#turns .name")
-        expect(names).to_have_text(turns[:10])
-        page.get_by_role("button", name="Older turns").dblclick()
-        expect(names).to_have_text(turns[:20])
-        assert len([url for url in asked if "before" in url]) == 1
-        turns[:0] = ["t43", "t42", "t41"]
-        page.evaluate("() => window.dispatchEvent(new Event('online'))")
-        expect(names).to_have_text(turns[:23])
-        page.get_by_role("button", name="Older turns").click()
-        expect(names).to_have_text(turns[:33])
+        listed = Listed(page, service)
+        listed.older.dblclick()
+        expect(listed.names).to_have_text(listed.turns[:20])
+        assert len([url for url in listed.asked if "before" in url]) == 1
+        listed.add(3)
+        expect(listed.names).to_have_text(listed.turns[:23])
+        listed.older.click()
+        expect(listed.names).to_have_text(listed.turns[:33])
+
+
+def test_the_list_begins_anew_when_more_came_than_a_page_shows(browser: Browser, service: ServiceProcess) -> None:
+    """Nothing is known of those between the newest and the older ones: so all of them can be asked for again."""
+    with open_page(browser) as page:
+        listed = Listed(page, service)
+        for count in (20, 30, 40):
+            listed.older.click()
+            expect(listed.names).to_have_text(listed.turns[:count])
+        expect(listed.older).to_be_hidden()
+        listed.add(15)
+        expect(listed.names).to_have_text(listed.turns[:10])
+        for count in (20, 30, 40, 50, 55):
+            listed.older.click()
+            expect(listed.names).to_have_text(listed.turns[:count])
+
+
+def test_older_turns_that_come_after_newer_ones_leave_no_gap(browser: Browser, service: ServiceProcess) -> None:
+    """What slipped off the newest page while they were on their way is asked for with them."""
+    with open_page(browser) as page:
+        listed = Listed(page, service)
+        listed.is_slow = True
+        listed.older.click()
+        while not listed.held:  # the browser's doing
+            page.wait_for_timeout(5)
+        listed.is_slow = False
+        listed.add(3)
+        expect(listed.names).to_have_text(listed.turns[:10])
+        listed.held[0]()
+        expect(listed.names).to_have_text(listed.turns[:20])
+
+
+def test_the_list_calls_nothing_running_that_it_does_not_look_at(browser: Browser, service: ServiceProcess) -> None:
+    """Only the newest page is looked at again: below it an end stands, and what may have ended since says nothing."""
+    with open_page(browser) as page:
+        listed = Listed(page, service)
+        listed.older.click()
+        expect(listed.names).to_have_text(listed.turns[:20])
+        expect(page.locator('#turns a[data-state="complete"]')).to_have_count(20)
+        listed.state = "running"
+        listed.add(3)
+        expect(page.locator('#turns a[data-state="running"]')).to_have_count(10)
+        listed.add(3)
+        expect(listed.names).to_have_text(listed.turns[:26])
+        expect(page.locator('#turns a[data-state="running"]')).to_have_count(10)
+        expect(page.locator('#turns a[data-state=""]')).to_have_count(3)
