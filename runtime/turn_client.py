@@ -24,11 +24,10 @@ from turnwire.messages.json_text import parse_json_or_none
 from turnwire.messages.output_codec import decode_output
 from turnwire.messages.outputs import TurnComplete, TurnError
 from turnwire.messages.sse import ServerSentEvent, SseParser
-from turnwire.runtime.turn_reads import ReadOutput, RefusedError, Trouble
+from turnwire.runtime.turn_reads import RETRY, ReadOutput, RefusedError, Trouble
 
 __all__ = ["ReadOutput", "ReadingPlace", "RefusedError", "Trouble", "read_turn"]
 
-RETRY = RetryPolicy(attempts=None, base=0.5, longest=10.0, jitter=0.5)
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 45.0  # a service says something every 15 s: one that has not for so long is not there any more
 END_SECONDS = 1.0  # to read what follows the terminal, which is nothing

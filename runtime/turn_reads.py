@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 import attrs
 
+from turnwire.actors.core.retry import RetryPolicy
 from turnwire.messages.errors import TurnwireError
 from turnwire.messages.outputs import Output
 
@@ -25,6 +26,9 @@ class ReadOutput:
     output: Output
     rewound: bool = False
 
+
+RETRY = RetryPolicy(attempts=None, base=0.5, longest=10.0, jitter=0.5)
+"""How a connection that was lost is made again: for ever, ever later."""
 
 Trouble: TypeAlias = Callable[[str, float], object]
 """Told why a connection was lost, and after how many seconds the next one is tried."""

@@ -21,7 +21,7 @@ from turnwire.messages.json_text import parse_json
 from turnwire.messages.providers import ADAPTERS, Adapter
 from turnwire.messages.providers.adapter import DONE_MARKER
 from turnwire.messages.sse import SseParser
-from turnwire.runtime.cli.lines import open_input, write_out
+from turnwire.runtime.cli.lines import open_input, reason_of, write_out
 
 NAME = "adapt"
 SUMMARY = "provider events in, StreamEvents out"
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     except OSError as exc:
         if isinstance(exc, BrokenPipeError):
             raise  # whoever read our output has gone; that is not about the input
-        print(f"turnwire adapt: {f'{args.file}: {exc.strerror}' if exc.strerror else exc}", file=sys.stderr)
+        print(f"turnwire adapt: {reason_of(exc)}", file=sys.stderr)
         return 2
 
 

@@ -29,7 +29,7 @@ from turnwire.messages.ui_changes import (
 )
 from turnwire.messages.ui_codec import unstructure_result, unstructure_ui_message, unstructure_ui_messages
 from turnwire.messages.wire import parse_document
-from turnwire.runtime.cli.lines import Complaints, open_input, write_out
+from turnwire.runtime.cli.lines import Complaints, open_input, reason_of, write_out
 from turnwire.runtime.record import apply_line
 
 NAME = "converse"
@@ -57,13 +57,14 @@ def run(args: argparse.Namespace) -> int:
         options = ConversationOptions(strategy=parse_strategy(args.strategy), states=args.states)
         source = open_input(args.file)
     except (ValueError, OSError) as exc:
-        print(f"turnwire converse: {exc}", file=sys.stderr)
+        print(f"turnwire converse: {reason_of(exc)}", file=sys.stderr)
         return 2
     machine, complaints = ConversationMachine(options), Complaints()
     with source:
         for _ in _read(source, machine, complaints):
             if args.watch:
                 _write_changes(machine)
+    was_bad = complaints.end()
     result = machine.finalize()
     document = {"result": unstructure_result(result)}
     if args.watch:
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         _write(document)
     else:
         _write({"messages": unstructure_ui_messages(machine.messages), **document})
-    return 1 if complaints.count else 0
+    return 1 if was_bad else 0
 
 
 def _read(source: BinaryIO, machine: ConversationMachine, complaints: Complaints) -> Iterator[None]:

@@ -15,9 +15,10 @@ import trio
 from rich.console import Console
 
 from turnwire.actors.core.options import TurnOptions
+from turnwire.actors.groups import leaves
 from turnwire.messages.output_codec import decode_output
 from turnwire.messages.outputs import StreamMessage
-from turnwire.runtime.cli.lines import LineWriter
+from turnwire.runtime.cli.lines import LineWriter, standard_output
 from turnwire.runtime.cli.picture import TurnScreen
 from turnwire.runtime.host import open_runtime
 from turnwire.runtime.record import load_demo, play_turn
@@ -56,13 +57,20 @@ def _run_service(args: argparse.Namespace) -> int:
 
     logging.getLogger("turnwire").setLevel(logging.ERROR)  # a tool that fails is part of the show
 
+    standard_output()  # or there is nowhere to print the address
+
+    def tell(url: str) -> None:
+        print(url, flush=True)
+        print("open this in a browser; Ctrl-C ends it", file=sys.stderr, flush=True)
+
     async def main() -> None:
-        await run_demo(lambda url: print(url, flush=True), speed=args.speed, port=args.port)
+        await run_demo(tell, speed=args.speed, port=args.port)
 
     try:
         trio.run(main)
     except* OSError as group:
-        print(f"turnwire demo: {group.exceptions[0]} (port {args.port})", file=sys.stderr)
+        for failure in leaves(group):
+            print(f"turnwire demo: {getattr(failure, 'strerror', None) or failure}", file=sys.stderr)
         return_code = 1
     else:
         return_code = 0

@@ -10,6 +10,7 @@ from typing import BinaryIO, TextIO, cast
 import trio
 
 CHUNK = 64 * 1024  # bytes: what a pipe holds
+MOST_COMPLAINTS = 10  # lines: more of them say no more, and push the first ones off the screen
 
 
 def open_input(name: str | None) -> BinaryIO:
@@ -20,6 +21,13 @@ def open_input(name: str | None) -> BinaryIO:
     if given is None:
         raise OSError("standard input is closed")
     return given.buffer
+
+
+def reason_of(error: Exception) -> str:
+    """Say why something could not be read: of a file its name and what is wrong with it."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 class OutputError(Exception):
@@ -67,15 +75,23 @@ def _told_apart() -> Generator[None, None, None]:
 
 
 class Complaints:
-    """Names bad lines on standard error, and knows whether there were any."""
+    """Names bad lines on standard error, the first `most` of them, and knows how many there were."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, most: float = MOST_COMPLAINTS) -> None:
         self.count = 0
+        self._most = most
 
     def add(self, number: int, problem: object) -> None:
         """Complain about one line, counted from 1."""
         self.count += 1
-        print(f"turnwire: line {number}: {problem}", file=sys.stderr)
+        if self.count <= self._most:
+            print(f"turnwire: line {number}: {problem}", file=sys.stderr)
+
+    def end(self) -> bool:
+        """Say how many were not named; give whether there were any at all."""
+        if self.count > self._most:
+            print(f"turnwire: and {self.count - self._most:.0f} more bad lines", file=sys.stderr)
+        return self.count > 0
 
 
 class LineWriter:

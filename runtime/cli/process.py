@@ -25,7 +25,7 @@ from turnwire.messages.event_codec import decode_event
 from turnwire.messages.events import ResponseDone, ResponseError, ResponseStart, StreamEvent, TurnAbortedByUser
 from turnwire.messages.output_codec import encode_message
 from turnwire.messages.outputs import StreamMessage
-from turnwire.runtime.cli.lines import Complaints, LineWriter, live_lines, open_input
+from turnwire.runtime.cli.lines import MOST_COMPLAINTS, Complaints, LineWriter, live_lines, open_input, reason_of
 from turnwire.runtime.cli.schedule import Arrival, Scheduled, schedule
 from turnwire.runtime.clock import SetClock
 from turnwire.runtime.host import Runtime, open_runtime
@@ -67,18 +67,21 @@ def run(args: argparse.Namespace) -> int:
         )
         source = open_input(args.file)
     except (ValueError, OSError) as exc:
-        print(f"turnwire process: {exc}", file=sys.stderr)
+        print(f"turnwire process: {reason_of(exc)}", file=sys.stderr)
         return 2
-    complaints, output = Complaints(), _Output(bare=args.bare, flush=args.clock == "real")
+    is_live = args.clock == "real"
+    complaints = Complaints(most=inf if is_live else MOST_COMPLAINTS)  # the end of a live pipe may be days away
+    output = _Output(bare=args.bare, flush=is_live)
     with source:
-        if args.clock == "real":
+        if is_live:
             trio.run(_process_live, source, args.thread, options, output, complaints)
         else:
             clock = SetClock()
             turns = schedule(source, thread_id=args.thread, complain=complaints.add)
             trio.run(_process_recorded, turns, clock, options, output, clock=clock)
+    was_bad = complaints.end()
     output.raise_if_broken()
-    return 1 if complaints.count else 0
+    return 1 if was_bad else 0
 
 
 async def _process_recorded(turns: list[Scheduled], clock: SetClock, options: TurnOptions, output: "_Output") -> None:

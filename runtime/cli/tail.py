@@ -2,7 +2,8 @@
 
 A terminal shows the newest state of each item as it grows; a pipe gets one JSON line per output, as `turnwire process
 --bare` writes them. A lost connection is made again, and the turn goes on where it was. Exit 2: the service has no such
-turn, or wants another token.
+turn, or wants another token. Redis itself cannot tell a turn that will never come from one that has not begun: with
+--redis both are waited for, and that is said.
 """
 
 import argparse
@@ -17,12 +18,13 @@ from rich.console import Console
 
 from turnwire.actors.groups import leaves
 from turnwire.messages.entries import START, EntryId
+from turnwire.messages.errors import LogUnavailableError
 from turnwire.messages.output_codec import decode_output, encode_output
 from turnwire.messages.outputs import Output
-from turnwire.runtime.cli.lines import LineWriter
+from turnwire.runtime.cli.lines import LineWriter, reason_of
 from turnwire.runtime.cli.picture import TurnScreen
-from turnwire.runtime.logs.redis import RedisLogOptions, open_redis_log
-from turnwire.runtime.turn_reads import ReadOutput, RefusedError, Trouble
+from turnwire.runtime.logs.redis import RedisLog, RedisLogOptions, open_redis_log
+from turnwire.runtime.turn_reads import RETRY, ReadOutput, RefusedError, Trouble
 
 NAME = "tail"
 SUMMARY = "follow a turn in the terminal"
@@ -30,6 +32,7 @@ EXAMPLE = "turnwire tail TURN --url http://127.0.0.1:8080"
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 Show: TypeAlias = Callable[[ReadOutput], None]
+Say: TypeAlias = Callable[[str], None]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         after = START if args.after is None else EntryId.parse(args.after)
         token = _read_token(args.token)
     except (ValueError, OSError) as exc:
-        print(f"turnwire tail: {exc}", file=sys.stderr)
+        print(f"turnwire tail: {reason_of(exc)}", file=sys.stderr)
         return 2
     code = 0
     try:
@@ -81,20 +84,23 @@ async def _tail(args: argparse.Namespace, token: str | None, after: EntryId) -> 
         trouble = ""
         screen.show(read.output, rewound=read.rewound)
 
-    def show_trouble(problem: str, wait: float) -> None:
+    def say(words: str) -> None:
         nonlocal trouble
-        trouble = f"{problem}; trying again in {wait:.0f} s"
+        trouble = words
         screen.refresh()
 
     with TurnScreen(console, footer=lambda: trouble) as screen:
-        await _follow(args, token, after, show, show_trouble)
+        await _follow(args, token, after, show, say)
 
 
-def _complain(problem: str, wait: float) -> None:
-    print(f"turnwire tail: {problem}; trying again in {wait:.1f} s", file=sys.stderr)
+def _complain(words: str) -> None:
+    print(f"turnwire tail: {words}", file=sys.stderr)
 
 
-async def _follow(args: argparse.Namespace, token: str | None, after: EntryId, show: Show, trouble: Trouble) -> None:
+async def _follow(args: argparse.Namespace, token: str | None, after: EntryId, show: Show, say: Say) -> None:
+    def trouble(problem: str, wait: float) -> None:
+        say(f"{problem}; trying again in {wait:.1f} s")
+
     if args.redis is None:
         from turnwire.runtime.turn_client import read_turn  # noqa: PLC0415  # an extra, which Redis does not need
 
@@ -102,14 +108,27 @@ async def _follow(args: argparse.Namespace, token: str | None, after: EntryId, s
             async for read in reads:
                 show(read)
         return
-    async with (
-        open_redis_log(args.redis, options=RedisLogOptions(prefix=args.prefix)) as log,
-        log.follow(args.turn, after=after) as entries,
-    ):
-        async for entry in entries:
-            output = _decoded(entry.message.payload)
-            if output is not None:
-                show(ReadOutput(id=str(entry.id), output=output, rewound=entry.rewound))
+    async with open_redis_log(args.redis, options=RedisLogOptions(prefix=args.prefix)) as log:
+        if not await _has_begun(log, args.turn, trouble):
+            say(f"turn {args.turn!r} has nothing yet; waiting")
+        async with log.follow(args.turn, after=after) as entries:
+            async for entry in entries:
+                output = _decoded(entry.message.payload)
+                if output is not None:
+                    show(ReadOutput(id=str(entry.id), output=output, rewound=entry.rewound))
+
+
+async def _has_begun(log: RedisLog, turn_id: str, trouble: Trouble) -> bool:
+    """Ask until the server answers."""
+    failures = 0
+    while True:
+        try:
+            return (await log.newest([turn_id]))[0] is not None
+        except LogUnavailableError as exc:
+            wait = RETRY.delay_after(failures) or RETRY.longest
+            failures += 1
+            trouble(str(exc).rstrip("."), wait)
+            await trio.sleep(wait)
 
 
 def _decoded(payload: str) -> Output | None:

@@ -107,7 +107,7 @@ class _Reading:
             if variable in names:
                 self._take_text(names[variable], text, f"environment {variable}")
             else:
-                self._problems.append(f"{variable}: no such setting{_like(variable, names)} (environment)")
+                self._problems.append(f"{variable}: no such setting{_like(variable, names, PREFIX)} (environment)")
 
     def read_command_line(self, assignments: Iterable[str]) -> None:
         for assignment in assignments:
@@ -165,6 +165,7 @@ def _group(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _like(name: str, names: Iterable[str]) -> str:
-    close = get_close_matches(name, list(names), 1)
-    return f"; did you mean {close[0]}?" if close else ""
+def _like(name: str, names: Iterable[str], prefix: str = "") -> str:
+    """Guess what was meant; the prefix that all names have makes none of them alike."""
+    close = get_close_matches(name.removeprefix(prefix), [each.removeprefix(prefix) for each in names], 1)
+    return f"; did you mean {prefix}{close[0]}?" if close else ""

@@ -1,6 +1,9 @@
 """`turnwire demo`: one address, a turn that plays when somebody looks, and a quiet end."""
 
+import errno
+import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
@@ -68,7 +71,7 @@ async def test_it_prints_one_address_and_plays_the_bundled_stream() -> None:
         process.send_signal(signal.SIGINT)
         assert await process.wait() == 0
         assert process.stderr is not None
-        assert await process.stderr.receive_some() == b""
+        assert await process.stderr.receive_some() == b"open this in a browser; Ctrl-C ends it\n"
         assert process.stdout is not None
         assert await process.stdout.receive_some() == b""
 
@@ -107,3 +110,12 @@ def test_a_port_that_there_is_not_is_refused() -> None:
     ran = subprocess.run([*DEMO, "--port", "99999"], capture_output=True, timeout=PATIENCE, check=False)  # noqa: S603  # ourselves
     assert ran.returncode == 2
     assert b"--port must be from 0 to 65535, not 99999" in ran.stderr
+
+
+def test_a_port_that_is_taken_is_said_once() -> None:
+    """Exit 1, and one sentence with the address."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ran = subprocess.run([*DEMO, "--port", str(port)], capture_output=True, timeout=PATIENCE, check=False)  # noqa: S603  # ourselves
+    said = f"turnwire demo: cannot listen on 127.0.0.1 port {port}: {os.strerror(errno.EADDRINUSE)}\n"
+    assert (ran.returncode, ran.stderr.decode()) == (1, said)

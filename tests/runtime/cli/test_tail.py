@@ -3,8 +3,12 @@
 import json
 import os
 import pty
+import re
+import socket
 import subprocess
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -95,6 +99,48 @@ async def test_what_cannot_work_is_said(status: int, arguments: list[str]) -> No
     assert (ran.returncode, ran.stdout) == (2, b"")
     assert ran.stderr.startswith(b"turnwire tail: ")
     assert len(ran.stderr.splitlines()) == 1
+    assert b"Errno" not in ran.stderr
+
+
+@asynccontextmanager
+async def open_tail(*arguments: str) -> AsyncGenerator[trio.Process, None]:
+    """Run one that does not end by itself; it is killed at the end."""
+    process = await trio.lowlevel.open_process([*TAIL, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        with trio.fail_after(60):
+            yield process
+    finally:
+        process.kill()
+        with trio.CancelScope(shield=True):
+            await process.wait()
+            assert process.stderr is not None
+            await process.stderr.aclose()
+
+
+async def first_line(process: trio.Process) -> str:
+    """Give the first thing that a process says on standard error."""
+    said = b""
+    assert process.stderr is not None
+    while b"\n" not in said:
+        piece = await process.stderr.receive_some()
+        assert piece, "it ended without a word"
+        said += piece
+    return said.decode().splitlines()[0]
+
+
+async def test_a_turn_that_is_not_there_yet_is_waited_for_aloud(redis_url: str, key_prefix: str) -> None:
+    """A log cannot tell a turn that comes from one that never does: whoever mistyped its id sees why nothing comes."""
+    async with open_tail("nosuch", "--redis", redis_url, "--prefix", key_prefix) as process:
+        assert await first_line(process) == "turnwire tail: turn 'nosuch' has nothing yet; waiting"
+
+
+async def test_a_redis_that_is_away_is_told_as_a_service_is() -> None:
+    """What is wrong, and when it is tried again."""
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    async with open_tail("t", "--redis", f"redis://127.0.0.1:{port}/0") as process:
+        said = await first_line(process)
+    assert re.fullmatch(r"turnwire tail: Redis cannot be reached: .*[^.]; trying again in \d\.\d s", said), said
 
 
 async def test_a_log_in_redis_is_read_without_a_service(redis_url: str, key_prefix: str) -> None:

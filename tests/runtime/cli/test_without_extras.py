@@ -55,3 +55,13 @@ def test_what_is_missing_is_said(arguments: list[str], extra: str) -> None:
     assert ran.returncode == 2
     assert f"pip install 'turnwire[{extra}]'" in ran.stderr
     assert len(ran.stderr.splitlines()) == 1
+
+
+def test_a_program_is_told_what_to_install() -> None:
+    """`import turnwire.runtime.http` names the extra, as the command line does."""
+    program = BARE.partition("from turnwire")[0] + "import turnwire.runtime.http"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=False)  # noqa: S603  # ourselves
+    assert ran.returncode == 1
+    last = ran.stderr.splitlines()[-1]
+    assert last.startswith("ModuleNotFoundError: the HTTP service needs ")
+    assert last.endswith("pip install 'turnwire[serve]'")

@@ -140,6 +140,8 @@ def test_a_wrong_variable_is_named() -> None:
     assert (
         problem(environ=wrong) == "TURNWIRE_REDIS_URL: no such setting; did you mean TURNWIRE_REDIS__URL? (environment)"
     )
+    # What all of them begin with makes none of them alike.
+    assert problem(environ={"TURNWIRE_FOO": "1"}) == "TURNWIRE_FOO: no such setting (environment)"
     wrong = {"TURNWIRE_LIMITS__TURNS": "many"}
     assert (
         problem(environ=wrong)
