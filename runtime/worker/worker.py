@@ -106,12 +106,16 @@ class Worker:
     async def run(self) -> None:
         """Be the worker. Raises what a long-lived task failed with, past its restart budget."""
         log.info("worker started", worker=self.queue.name)
+        left = 0
         try:
             async with trio.open_nursery() as self._turns:
-                await self._run_loops()
+                try:
+                    await self._run_loops()
+                finally:
+                    left = self.live  # before they are cancelled, which takes them off our list
                 self._turns.cancel_scope.cancel()
         finally:
-            await self._hand_over()
+            await self._hand_over(left)
             log.info("worker ended", worker=self.queue.name, **self._facts())
 
     async def _run_loops(self) -> None:
@@ -217,7 +221,7 @@ class Worker:
             if self._is_stopping and not self._claims:
                 self._idle.set()
 
-    async def _hand_over(self) -> None:
+    async def _hand_over(self, left: int) -> None:
         """Have others take at once what is left of ours. If Redis does not answer, they do after the idle time."""
         with trio.CancelScope(shield=True):
             async with trio.open_nursery() as nursery:
@@ -225,7 +229,8 @@ class Worker:
                 try:
                     self.counts.handed_over += await self.queue.hand_over()
                 except TurnwireError as exc:
-                    log.warning("turns could not be handed over; others wait for the idle time", error=str(exc))
+                    if left:
+                        log.warning("turns could not be handed over; others wait for the idle time", error=str(exc))
                 nursery.cancel_scope.cancel()
 
     async def _give_up_later(self) -> None:

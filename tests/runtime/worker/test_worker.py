@@ -166,3 +166,16 @@ async def test_a_part_that_fails_now_and_then_is_started_again(autojump_clock: M
         await stage.publish("t", finished())
         await trio.sleep(1)
         assert stage.worker.counts.finished == 1
+
+
+@pytest.mark.parametrize("has_turn", [True, False])
+async def test_only_a_worker_that_has_turns_says_that_it_could_not_hand_them_over(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, has_turn: bool
+) -> None:
+    """An idle one leaves nothing behind that others would have to wait for."""
+    async with open_stage() as stage:
+        if has_turn:
+            stage.queue.announce("t")
+        await trio.sleep(1)
+        stage.queue.is_away = True
+    assert ("turns could not be handed over" in caplog.text) == has_turn
