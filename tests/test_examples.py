@@ -1,5 +1,6 @@
 """Every example is a whole program under 80 lines that runs, and says what to try and what to watch."""
 
+import os
 import re
 import subprocess
 import sys
@@ -22,3 +23,21 @@ def test_the_example_runs(example: Path) -> None:
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603  # ours
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
     assert ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["agent.py", "--provider", "anthropic"], "ANTHROPIC_API_KEY"),
+        (["service_and_worker.py", "redis://127.0.0.1:1/0"], "Redis cannot be reached"),
+    ],
+    ids=["a provider without its key", "a server that is not there"],
+)
+def test_an_example_that_cannot_run_says_why_in_one_line(arguments: list[str], told: str) -> None:
+    """Whoever tries it out has not read any code yet: a trace would not help."""
+    name, *rest = arguments
+    command = [sys.executable, str(ROOT / "examples" / name), *rest]
+    without_key = {variable: value for variable, value in os.environ.items() if variable != "ANTHROPIC_API_KEY"}
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=without_key)  # noqa: S603  # ours
+    assert (ran.returncode, ran.stdout, len(ran.stderr.splitlines())) == (1, "", 1), ran.stderr
+    assert told in ran.stderr
